@@ -169,6 +169,8 @@ void strobe_sampler_pass(struct strobe_sampler *s, uint64_t now_ticks)
         bool due = strobe_sampler_is_visit_due(s, t, now_ticks);
         if (s->stands)
             strobe_sampler_record_standing(s, t, now_ticks);
+        if (s->call)
+            strobe_sampler_record_wait_call(s, t);
         if (!due || strobe_load_relaxed(&e->sampler_stop))
             continue;
         uint64_t at = e->host->ticks(e->host->ctx);

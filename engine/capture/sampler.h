@@ -65,6 +65,8 @@ struct strobe_sampler {
     bool runs;                            /* the thread polled last is on a processor */
     bool ready, stands;                   /* it waits for a processor: it is to be sampled, or is where its last record
                                              shows it */
+    uint64_t call;                        /* the system call in which the thread polled last waits; 0 = not asked, not
+                                             known, or recorded already */
     bool rests;                           /* the sampler sleeps for several intervals; a new thread ends that
                                              sleep */
 };

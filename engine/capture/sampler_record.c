@@ -196,6 +196,7 @@ static bool sampler_record(struct strobe_sampler *s, struct strobe_thread *t, ui
     t->sampled.ready_asked = s->ready;
     t->sampled.sync_seen = strobe_load_relaxed(&t->sync_samples);
     t->sampled.cpu_sampled_ns = t->sampled.cpu_seen_ns;
+    t->sampled.async_samples++;
     return true;
 }
 
@@ -340,6 +341,13 @@ void strobe_sampler_take_waiting(struct strobe_sampler *s, struct strobe_thread 
     s->ready = false;
     sampler_record(s, t, now, 0, how, count);
     s->pending.open = 0;
+}
+
+void strobe_sampler_record_wait_call(struct strobe_sampler *s, struct strobe_thread *t)
+{
+    t->sampled.call = s->call;
+    t->sampled.call_samples = strobe_sampler_samples_of(t);
+    strobe_series_counter(s, t->index, STROBE_SERIES_WAIT_CALL, t->sampled.call_asked_ticks, s->call);
 }
 
 void strobe_sampler_record_final_cpu(struct strobe_sampler *s, const struct strobe_thread *t)

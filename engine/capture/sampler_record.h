@@ -38,6 +38,9 @@ void strobe_sampler_take_waiting(struct strobe_sampler *s, struct strobe_thread 
  * (s->stands). Sampler thread. */
 void strobe_sampler_record_standing(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now);
 
+/* Records the system call in which the thread polled last waits (s->call). Sampler thread. */
+void strobe_sampler_record_wait_call(struct strobe_sampler *s, struct strobe_thread *t);
+
 /* Records the CPU time of a thread that is in no recorded call. It shows the timeline whether the thread has run since
  * its last sample. At the end of a capture. */
 void strobe_sampler_record_final_cpu(struct strobe_sampler *s, const struct strobe_thread *t);

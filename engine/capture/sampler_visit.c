@@ -229,6 +229,33 @@ static bool stands_ready(const struct strobe_sampler *s, struct strobe_thread *t
     return h->thread_runs(h->ctx, t->entry->tid);
 }
 
+/* A thread that wakes up often and uses hardly any CPU time is asked about in some of its waits only. */
+enum { CALL_INTERVALS = 8 };
+
+/* Returns the system call in which the thread waits outside of hooked calls, for the sampler to record. Returns 0 when
+ * the call is not known, and when it is the one recorded last and the thread has not been sampled since. The host is
+ * asked when the thread has hardly used CPU time since the last poll: once while the thread's CPU clock stands still,
+ * and once in CALL_INTERVALS while the thread is not sampled. */
+static uint64_t ask_wait_call(const struct strobe_sampler *s, struct strobe_thread *t, uint64_t cpu_ns,
+                              uint64_t used_ns)
+{
+    const struct strobe_host *h = s->engine->host;
+    struct strobe_sampled *m = &t->sampled;
+    if (!h->wait_call || used_ns >= s->engine->config.active_cpu_ns || m->call_asked_cpu_ns == cpu_ns ||
+        strobe_thread_is_in_call(t))
+        return 0;
+    uint64_t now = h->ticks(h->ctx), rest_ns = CALL_INTERVALS * s->engine->config.async_interval_ns;
+    bool recorded = m->call && m->call_samples == strobe_sampler_samples_of(t);
+    if (recorded && now - m->call_asked_ticks < strobe_ticks_of_ns(h, rest_ns))
+        return 0;
+    m->call_asked_cpu_ns = cpu_ns;
+    m->call_asked_ticks = now;
+    uint64_t call = h->wait_call(h->ctx, t->entry->tid);
+    m->ready_asked |= call != 0; /* it does not wait for a processor */
+    bool outside = strobe_thread_is_alive(t) && !strobe_thread_is_in_call(t);
+    return outside && !(recorded && call == m->call) ? call : 0;
+}
+
 /* The part of an interval that a thread owes a sample for. Half of an interval is less than two passes can be apart. A
  * thread that waits for a processor stays where it is for long, so its place counts more. */
 enum { RUNNING_PART = 2, READY_PART = 4 };
@@ -250,6 +277,7 @@ bool strobe_sampler_is_visit_due(struct strobe_sampler *s, struct strobe_thread 
     struct strobe_engine *e = s->engine;
     struct strobe_sampled *m = &t->sampled;
     s->ready = s->runs = s->stands = false;
+    s->call = 0;
     if (!strobe_thread_is_alive(t) || now < m->retry_ticks)
         return false;
     uint64_t unseen = now > m->seen_ticks ? now - m->seen_ticks : 0;
@@ -298,13 +326,16 @@ bool strobe_sampler_is_visit_due(struct strobe_sampler *s, struct strobe_thread 
         bool runs = (owes || owes_if_ready) && (ran || runs_now(s, t, cpu, &s->ready));
         s->runs = runs && !s->ready;
         runs = runs && (s->ready || owes);
-        if (runs)
+        if (runs) {
             m->cpu_ticked_ns = cpu;
-        else
-            strobe_sampler_keep_points_waiting(e, t);
-        return runs;
+            return true;
+        }
+        strobe_sampler_keep_points_waiting(e, t);
+        s->call = ask_wait_call(s, t, cpu, used);
+        return false;
     }
-    s->stands = stands_ready(s, t, cpu);
+    s->call = ask_wait_call(s, t, cpu, used);
+    s->stands = !s->call && stands_ready(s, t, cpu);
     return !s->stands && used && cpu != m->cpu_sampled_ns &&
            unseen >= strobe_ticks_of_ns(e->host, strobe_sampler_refresh_ns(e, t));
 }

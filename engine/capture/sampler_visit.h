@@ -14,7 +14,9 @@
  * counted (S-6). They yield for four times the time since the sample or request before, at least 4 and at most 64 visit
  * intervals.
  *
- * A poll reads the CPU time of the thread and words that the thread writes. It does not stop the thread. All functions:
+ * A poll reads the CPU time of the thread and words that the thread writes. It does not stop the thread. Of a thread
+ * that has hardly used CPU time since the last poll, and is in no hooked call, it also asks the host in which system
+ * call the thread waits. All functions:
  * sampler thread, and its tests. */
 #ifndef STROBE_CAPTURE_SAMPLER_VISIT_H
 #define STROBE_CAPTURE_SAMPLER_VISIT_H
@@ -29,6 +31,12 @@ static inline bool strobe_thread_is_alive(const struct strobe_thread *t)
 static inline bool strobe_thread_is_in_call(const struct strobe_thread *t)
 {
     return strobe_load_relaxed(&t->entry->scope_kind) != STROBE_KIND_NONE;
+}
+
+/* Returns the number of samples of the thread, modulo 2^32. */
+static inline uint32_t strobe_sampler_samples_of(const struct strobe_thread *t)
+{
+    return strobe_load_relaxed(&t->sync_samples) + t->sampled.async_samples;
 }
 
 /* Retires a thread that has ended without detaching: marks it as ended, and seals its open chunk. */
@@ -47,9 +55,9 @@ bool strobe_sampler_left_to_ticks(struct strobe_sampler *s, struct strobe_thread
 /* Returns the time after which the last known stack of a thread is refreshed. */
 uint64_t strobe_sampler_refresh_ns(const struct strobe_engine *e, const struct strobe_thread *t);
 
-/* Returns true when the thread should be sampled now. Sets s->runs, s->ready and s->stands. Reads the thread's CPU
- * clock, so that its activity is judged by fresh data. A thread counts as running when it is on a processor, or was on
- * one for all the time since the last visit and is off it only because the sampler took it. Other threads are not
+/* Returns true when the thread should be sampled now. Sets s->runs, s->ready, s->stands and s->call. Reads the thread's
+ * CPU clock, so that its activity is judged by fresh data. A thread counts as running when it is on a processor, or was
+ * on one for all the time since the last visit and is off it only because the sampler took it. Other threads are not
  * sampled: they are where they were taken off the processor, most often at a system call, and a sample of that would
  * look like a sample of their work. */
 bool strobe_sampler_is_visit_due(struct strobe_sampler *s, struct strobe_thread *t, uint64_t now);

@@ -5,8 +5,8 @@
  * thread that they are written for, under the kinds COUNTER and HITCH. Only the sampler writes these kinds, so
  * requests = sampled + dropped.
  *
- * Context: the sampler thread, between passes (struct strobe_host's between_passes), while no thread is suspended;
- * or, at the end of a capture, any thread, with the switch off and the engine quiet. Otherwise as strobe_ring_write. */
+ * Context: the sampler thread, while no thread is suspended; or, at the end of a capture, any thread, with the switch
+ * off and the engine quiet. Otherwise as strobe_ring_write. */
 #ifndef STROBE_CAPTURE_SERIES_H
 #define STROBE_CAPTURE_SERIES_H
 
@@ -22,7 +22,8 @@ enum { STROBE_SERIES_INTERVAL_NS = 100000000, STROBE_HITCH_LEAST_NS = 33000000, 
 bool strobe_series_due(const struct strobe_sampler *s, uint64_t *due_ticks, uint64_t now_ticks);
 
 /* Writes the value of `what` at `ticks` for thread `thread`: an index in the session's table, of the process's main
- * thread. Returns false when the ring refused the record, or when there is no such thread. */
+ * thread, or of the thread to which the value belongs. Returns false when the ring refused the record, or when there is
+ * no such thread. */
 bool strobe_series_counter(struct strobe_sampler *s, uint32_t thread, enum strobe_series what, uint64_t ticks,
                            uint64_t value);
 

@@ -91,10 +91,15 @@ struct strobe_sampled {
     uint32_t rung_taken;      /* ticks_taken at the last such request */
     bool tickless;            /* the host cannot make its CPU clock send signals */
     uint32_t refusals;        /* failed suspensions in a row */
+    uint32_t async_samples;   /* samples that the sampler has recorded of it */
     uint32_t sync_seen;       /* sync_samples when the sampler made its last record of the thread */
     uint32_t stack, message;  /* of that record, and those of its flags that describe the stack */
     uint16_t stack_flags;
-    bool ready_asked; /* since that record the sampler has asked whether the thread waits for a processor */
+    bool ready_asked;           /* since that record the sampler has asked whether the thread waits for a processor */
+    uint64_t call_asked_cpu_ns; /* CPU time when the sampler last asked in which system call the thread waits */
+    uint64_t call_asked_ticks;  /* and when that was */
+    uint64_t call;              /* the system call recorded last; 0 = none */
+    uint32_t call_samples;      /* number of samples of the thread then */
 };
 
 struct strobe_thread {

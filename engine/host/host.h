@@ -50,6 +50,10 @@ struct strobe_host {
      * not run. Sampler. */
     bool (*thread_runs)(void *ctx, uint32_t tid);
 
+    /* Returns the system call in which the thread waits (strobe_wait_call in engine/store/record.h). Returns 0 when the
+     * thread runs or is runnable, and when the call is unknown. NULL: no thread's call is known. Sampler. */
+    uint64_t (*wait_call)(void *ctx, uint32_t tid);
+
     /* Stops a thread and stores its registers in *out. `blocked` is a word that the thread sets to non-zero before it
      * enters a call that a stop must not disturb (see settle). The host loads the word again after the thread can see
      * the request.

@@ -25,7 +25,7 @@
  *   series  a value of the process over time (kinds COUNTER, HITCH); not a sample, and not an event of the thread that
  *           it is written for. The sampler writes it, see engine/capture/series.h:
  *             COUNTER   a value at an instant: ticks, arg = the value, cpu_span_ns = enum strobe_series. A value of
- *                       STROBE_SERIES_END_CPU_NS belongs to `thread`
+ *                       STROBE_SERIES_END_CPU_NS or STROBE_SERIES_WAIT_CALL belongs to `thread`
  *             HITCH     a turn of the main thread's run loop that took too long: ticks = begin, duration, arg = enum
  *                       strobe_hitch; stack = a stack seen during the turn; 0 = none. Several records of one thread
  *                       may have the same begin: the longest is valid, and the others were written during the turn
@@ -96,9 +96,17 @@ enum strobe_series {
     STROBE_SERIES_THREADS,         /* number of its threads, the sampler included */
     STROBE_SERIES_MACH_TRAPS,      /* calls of the Mach kernel by the process so far, the engine's included */
     STROBE_SERIES_COUNT,
+    STROBE_SERIES_WAIT_CALL = 254, /* not a series: the system call in which the record's thread waited, outside of
+                                      recorded calls; see strobe_wait_call */
     STROBE_SERIES_END_CPU_NS = 255 /* not a series: CPU time of the record's thread when the session ended. The thread
                                       was alive, and not in a recorded call */
 };
+
+/* Returns the value that stands for a system call: its number on a machine (e_machine of ELF, not 0). Any context. */
+static inline uint64_t strobe_wait_call(uint32_t machine, uint32_t number)
+{
+    return (uint64_t)machine << 32 | number;
+}
 
 /* What an ANNOTATION reports. Stored: append only. */
 enum strobe_annotation {

@@ -159,6 +159,13 @@ void *sim_stack(size_t *bytes);
 struct sim_fiber_place;
 bool sim_place(const struct sim_thread *t, struct sim_fiber_place *out);
 
+/* What ends the wait of a thread that is blocked. */
+enum sim_blocked_by { SIM_BLOCKED_BY_NOTHING, SIM_BLOCKED_BY_TIME, SIM_BLOCKED_BY_DEVICE, SIM_BLOCKED_BY_THREAD };
+
+/* Returns what a thread waits for; SIM_BLOCKED_BY_NOTHING for a thread that is not blocked. A wait for a thread may
+ * also end by a timeout. Any. */
+enum sim_blocked_by sim_blocked_by(const struct sim_thread *t);
+
 /* Sets the niceness, -20 .. 19. Any. */
 void sim_renice(struct sim_thread *t, int nice);
 

@@ -123,6 +123,17 @@ static void wake_for_lock(struct sim_thread_inside *t, void *lock, struct sim_th
     t->taken = lock;
 }
 
+enum sim_blocked_by sim_blocked_by(const struct sim_thread *t)
+{
+    if (t->state != SIM_BLOCKED)
+        return SIM_BLOCKED_BY_NOTHING;
+    switch (t->inside->waits) {
+    case SIM_WAIT_SLEEP: return SIM_BLOCKED_BY_TIME;
+    case SIM_WAIT_IO: return SIM_BLOCKED_BY_DEVICE;
+    default: return SIM_BLOCKED_BY_THREAD;
+    }
+}
+
 /* ---- time */
 
 enum sim_wake sim_sleep_until(uint64_t deadline_ns)

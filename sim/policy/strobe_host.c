@@ -1,6 +1,7 @@
 #include "sim/policy/strobe.h"
 
 #include "engine/capture/sample.h"
+#include "sim/score/wait_calls.h"
 
 #include <stdio.h>
 
@@ -103,6 +104,16 @@ static enum strobe_status vhost_thread_cpu_ns(void *ctx, uint32_t tid, uint64_t 
     s->asked_cpu_tid = tid;
     s->asked_cpu_ns = *out;
     return STROBE_OK;
+}
+
+/* The file of the thread's system call costs what reading the counters costs. */
+static uint64_t vhost_wait_call(void *ctx, uint32_t tid)
+{
+    struct sim_strobe *s = ctx;
+    const struct sim_vthread *v = sim_run_thread(s->run, tid);
+    forbid_in_window(s, "wait_call");
+    sim_strobe_charge(s, s->costs.usage);
+    return v && v->thread->state == SIM_BLOCKED ? sim_wait_call(v->waits) : 0;
 }
 
 /* ---- stop and go ---- */
@@ -420,6 +431,7 @@ void sim_strobe_host(struct sim_strobe *s)
         .self_cpu_ns = vhost_self_cpu_ns,
         .self_usage = vhost_self_usage,
         .thread_cpu_ns = vhost_thread_cpu_ns,
+        .wait_call = vhost_wait_call,
         .suspend = vhost_suspend,
         .settle = vhost_settle,
         .resume = vhost_resume,

@@ -181,6 +181,7 @@ void sim_score_ratios(struct sim_score *out)
     out->unseen = out->thread_ns ? (double)out->unseen_ns / (double)out->thread_ns : 0;
     out->call_error_ns = out->timed_calls ? (double)out->call_error_sum_ns / (double)out->timed_calls : 0;
     out->false_running = out->thread_ns ? (double)out->false_running_ns / (double)out->thread_ns : 0;
+    out->waits_named = pairing_share(out->named_ns, out->unhooked_ns);
     out->recall = pairing_share(out->found_calls, out->true_calls);
     out->precision = pairing_share(out->right_calls, out->claimed_calls);
     out->waker_precision = pairing_share(out->right_wakers, out->claimed_wakers);

@@ -2,6 +2,7 @@
 
 #include "sim/score/pairing.h"
 #include "sim/score/sweep.h"
+#include "sim/score/wait_calls.h"
 #include "sim/score/waits.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static bool score_pairs(const struct sim_pairing *p, const struct sim_score_opti
         off.count = 0;
         ok = (!pair->truth || sim_waits_off(pair->truth, &off)) &&
              sim_sweep_pair(sweep, pair, sim_pair_long_ns(pair, options), &off, out, thread) &&
-             sim_waits_score(p, pair, blocked_min_ns, out, thread);
+             sim_wait_calls_score(p, pair, &off, out) && sim_waits_score(p, pair, blocked_min_ns, out, thread);
     }
     sim_sweep_close(sweep);
     free(off.at);

@@ -40,6 +40,9 @@
  *   false_running        share of thread time in which the thread was blocked, and the reconstruction shows it
  *                        computing: the innermost call is a method, and the thread is not shown as off its processor.
  *                        Blocked: see agreement_running
+ *   waits_named          share of the time that is off the processor on both sides, whose name in the reconstruction
+ *                        is that of a system call that a true wait makes then ("[futex]"; wait_calls.h). The other
+ *                        time has no name ("[off cpu]") or a wrong one
  *   self, total          of a method: time at which it is the innermost call, and time at which it is on the path,
  *                        once or more often. The reconstruction counts within true lives only. Waits are methods of
  *                        their own kind. While a gap is the innermost call, or the thread is shown as off its
@@ -93,6 +96,8 @@ struct sim_score {
                                                     larger of that of allocations and that of bytes */
     uint64_t false_running_ns;
     double false_running;
+    uint64_t unhooked_ns, named_ns;
+    double waits_named;
     uint64_t samples, lost, bytes;
     double bytes_per_app_second;
     /* see view.h */

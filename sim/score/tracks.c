@@ -171,7 +171,7 @@ void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_
     tr->turns[tr->turn_count++].end_ns = SIM_SPAN_OPEN;
 }
 
-void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uint64_t end_ns)
+void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uint64_t end_ns, uint32_t name)
 {
     if (tracks_are_closed(t) || begin_ns >= end_ns)
         return;
@@ -181,7 +181,7 @@ void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uin
         t->failed = 1;
         return;
     }
-    tr->idle[tr->idle_count++] = (struct sim_span){begin_ns, end_ns, 0};
+    tr->idle[tr->idle_count++] = (struct sim_span){begin_ns, end_ns, name};
 }
 
 void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns)

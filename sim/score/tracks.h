@@ -74,10 +74,10 @@ struct sim_track {
     size_t message_count, message_room; /* value = message id, from 1 */
     struct sim_loop_turn *turns;
     size_t turn_count, turn_room; /* in order of begin */
-    struct sim_span *idle;        /* reconstruction: spans shown as "[off cpu]", in order */
-    size_t idle_count, idle_room;
-    uint64_t samples;       /* reconstruction: samples of this thread; merged ones count one by one */
-    uint64_t short_wait_ns; /* reconstruction: time in blocks of which only the sum is known */
+    struct sim_span *idle;        /* reconstruction: spans shown as off the processor, in order */
+    size_t idle_count, idle_room; /* value = their name: "[off cpu]", or that of a system call */
+    uint64_t samples;             /* reconstruction: samples of this thread; merged ones count one by one */
+    uint64_t short_wait_ns;       /* reconstruction: time in blocks of which only the sum is known */
     struct sim_totals totals;
     bool known_cpu, known_alloc, known_switches; /* reconstruction: `totals` holds them */
     uint32_t depth;                              /* number of open calls while the track is filled in */
@@ -121,8 +121,8 @@ void sim_track_message(struct sim_tracks *t, uint32_t track, uint64_t time_ns, u
 /* Adds the details of the message that has just begun, matched by id. The turn ends with its message. */
 void sim_track_loop(struct sim_tracks *t, uint32_t track, const struct sim_loop_turn *turn);
 
-/* Adds a span in which the reconstruction shows that the thread was off its processor. */
-void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uint64_t end_ns);
+/* Adds a span in which the reconstruction shows that the thread was off its processor, under this name. */
+void sim_track_idle(struct sim_tracks *t, uint32_t track, uint64_t begin_ns, uint64_t end_ns, uint32_t name);
 
 /* Ends the track and what is open in it, except waits: add those before. Every track must be ended. */
 void sim_track_end(struct sim_tracks *t, uint32_t track, uint64_t time_ns);

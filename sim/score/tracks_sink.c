@@ -173,8 +173,8 @@ static void recorder_slice_end(struct strobe_sink *sink, const struct strobe_sli
     uint64_t end_ns = recorder_run_time(r, now->time_ns);
     r->last = *now;
     if (s->class == STROBE_SLICE_OFF_CPU) {
-        if (s->name == STROBE_NAME_OFF_CPU)
-            sim_track_idle(r->tracks, r->track, recorder_begin_ns(r, s), end_ns);
+        if (s->name != STROBE_NAME_RUNNABLE)
+            sim_track_idle(r->tracks, r->track, recorder_begin_ns(r, s), end_ns, recorder_name_number(r, s->name));
         return;
     }
     recorder_close_slice(r, end_ns);

@@ -117,6 +117,16 @@ check 'its sleeps and waits are known' bash -c \
     '"$0" report --json "$1" | tr -d "\n " >"$2" && grep -q "\"sleep\":{" "$2" && grep -q "\"poll\":{" "$2"' \
     "$strobe" "$work/a.strobe" "$work/kinds"
 
+${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -o "$work/raw_waits" tests/record/raw_waits.c
+begin "$work/raw_waits" 300
+check 'a program that waits where no hook sees it is entered' attach -t 1500ms "$pid"
+ends_sound 'a program that waits where no hook sees it'
+"$strobe" report --json "$work/a.strobe" >"$work/report.json" 2>/dev/null
+for kind in futex epoll_pwait clock_nanosleep; do
+    check "a wait in $kind has its name" bash -c 'read -r calls ms < <(python3 tests/record/named_waits.py "$0" "$1") &&
+        ((calls >= 1 && ms >= 250))' "$work/report.json" "[$kind]"
+done
+
 # ---- ends
 
 begin "$own/states" spin 2

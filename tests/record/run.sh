@@ -69,7 +69,7 @@ build() {
         fail "$1 does not build"
 }
 for p in every_signal blocking_calls cancel_and_jump cancelled children unstoppable until_killed wakers descriptors \
-    own_frames hand_over fill_disk; do
+    own_frames hand_over fill_disk raw_waits; do
     build $p
 done
 own=$B/tests/record
@@ -138,6 +138,18 @@ done
 "$strobe" convert -q -f "$work/s.strobe" -o "$work/flows.json"
 begins=$(grep -c '"ph":"s"' "$work/flows.json") ends=$(grep -c '"ph":"f"' "$work/flows.json")
 if ((begins >= 5 && begins == ends)); then pass; else fail "flows: $begins begin, $ends end"; fi
+same waits_that_no_hook_sees -- "$own/raw_waits" 60
+# Each of the calls is made three times. A thread that gets no processor is late in its wait, so it may last longer.
+for kind in futex epoll_pwait clock_nanosleep; do
+    named=$(python3 tests/record/named_waits.py "$work/report.json" "[$kind]")
+    if read -r calls least_ms <<<"$named" && ((calls == 3 && least_ms >= 3 * 60 * 9 / 10)); then
+        pass
+    else
+        fail "waits in $kind have its name: $named"
+    fi
+done
+"$strobe" convert -q -f "$work/s.strobe" -o "$work/waits.folded"
+if grep -q 'in_epoll.*;\[epoll_pwait\] ' "$work/waits.folded"; then pass; else fail "a trace has no name of a wait"; fi
 same cancellation_jumps_and_errno -- "$own/cancel_and_jump"
 open_waits=$("$strobe" report --verbose "$work/s.strobe" | grep 'wait_for_ever.* not ended')
 if [[ ! $open_waits ]]; then pass; else fail "a cancelled wait ends with its thread: $open_waits"; fi

@@ -124,6 +124,7 @@ void strobe_art_host_init(struct strobe_art_host *h, const struct strobe_libart 
     *h = (struct strobe_art_host){.libart = a, .runtime = r, .threads = threads, .walks = walks};
     strobe_linux_init(&h->linux, clock_gettime);
     h->linux.host.thread_runs = art_host_thread_runs;
+    h->linux.host.wait_call = strobe_linux_wait_call_once;
     h->linux.host.suspend = art_host_suspend;
     h->linux.host.settle = art_host_settle;
     h->linux.host.resume = art_host_resume;

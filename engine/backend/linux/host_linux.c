@@ -183,6 +183,7 @@ void strobe_linux_init(struct strobe_linux *l, strobe_clock_fn *clock)
                  .self_cpu_ns = self_cpu_ns,
                  .self_usage = self_usage,
                  .thread_cpu_ns = thread_cpu_ns,
+                 .wait_call = strobe_linux_wait_call,
                  .suspend = strobe_linux_suspend,
                  .settle = strobe_linux_settle,
                  .resume = strobe_linux_resume,

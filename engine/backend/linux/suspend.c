@@ -2,6 +2,7 @@
 
 #include "engine/backend/linux/handshake.h"
 #include "engine/backend/linux/host_linux.h"
+#include "engine/backend/linux/thread_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,7 +122,7 @@ void strobe_linux_settle(void *ctx, uint32_t tid)
 
 /* Open descriptors of /proc/self/task/TID/syscall, one for each thread. An open costs more than the rest of a stop.
  * Sampler only, in its own descriptor table. */
-enum { PROBES = 64 };
+enum { PROBES = 128 };
 static struct {
     uint32_t tid;
     int fd;
@@ -189,6 +190,43 @@ static bool is_thread_runnable(uint32_t tid)
     if (read_probe(tid, text, sizeof text) > 0)
         return text[0] == 'r';
     return is_thread_runnable_by_stat(tid);
+}
+
+static long read_once(uint32_t tid, char *text, size_t bytes)
+{
+    int fd = open_task_file(tid, "/syscall");
+    if (fd < 0)
+        return -1;
+    long got = syscall(SYS_read, fd, text, bytes);
+    syscall(SYS_close, fd);
+    return got;
+}
+
+/* Reads the call by `read_text`. When that fails, the thread has ended, or no thread's file can be read. */
+static uint64_t read_wait_call(uint32_t tid, long (*read_text)(uint32_t tid, char *text, size_t bytes))
+{
+    enum { NUMBER_BYTES = 16 };
+    static bool unreadable;
+    char text[NUMBER_BYTES], own;
+    int saved_errno = errno;
+    long got = unreadable ? 0 : read_text(tid, text, sizeof text - 1);
+    if (got <= 0 && !unreadable)
+        unreadable = read_once((uint32_t)syscall(SYS_gettid), &own, 1) <= 0;
+    errno = saved_errno;
+    text[got > 0 ? got : 0] = '\0';
+    return strobe_linux_parse_wait_call(text);
+}
+
+uint64_t strobe_linux_wait_call(void *ctx, uint32_t tid)
+{
+    (void)ctx;
+    return can_read_states ? read_wait_call(tid, read_probe) : 0;
+}
+
+uint64_t strobe_linux_wait_call_once(void *ctx, uint32_t tid)
+{
+    (void)ctx;
+    return read_wait_call(tid, read_once);
 }
 
 /* Returns true when the thread is on a processor: its CPU clock advances between two reads. */

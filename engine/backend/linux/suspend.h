@@ -10,6 +10,14 @@ struct strobe_linux;
  * state is unknown. Sampler. */
 bool strobe_linux_waits_for_processor(struct strobe_linux *l, uint32_t tid);
 
+/* The host's wait_call, by TID/syscall in /proc. It keeps descriptors in the sampler's own table; without such a table
+ * it returns 0. Where the file cannot be read (Android: SELinux, or a process that is not dumpable), it returns 0, and
+ * opens nothing from the first failure on. Sampler. */
+uint64_t strobe_linux_wait_call(void *ctx, uint32_t tid);
+
+/* The same for a sampler that shares its descriptor table with the program: opens and closes the file. Sampler. */
+uint64_t strobe_linux_wait_call_once(void *ctx, uint32_t tid);
+
 enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a32 *blocked, uint64_t timeout_ns,
                                         struct strobe_regs *out);
 void strobe_linux_settle(void *ctx, uint32_t tid);

@@ -1,9 +1,13 @@
 #include "engine/backend/linux/thread_state.h"
 
+#include "engine/store/record.h"
+
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { STAT_PATH_BYTES = 48, STAT_BYTES = 64 }; /* name and state are within the first bytes */
@@ -37,6 +41,28 @@ char strobe_linux_thread_state(uint32_t tid)
         if (text[i] == ')' && text[i + 1] == ' ')
             return text[i + 2];
     return 0;
+}
+
+#if defined(__x86_64__)
+enum { OWN_MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { OWN_MACHINE = EM_AARCH64 };
+#elif defined(__arm__)
+enum { OWN_MACHINE = EM_ARM };
+#else
+#error "system calls of this machine are not known"
+#endif
+
+uint64_t strobe_linux_parse_wait_call(const char *line)
+{
+    enum { NUMBER_MOST = 100000 };
+    uint32_t number = 0;
+    const char *at = line;
+    while (*at >= '0' && *at <= '9' && number < NUMBER_MOST)
+        number = number * 10 + (uint32_t)(*at++ - '0');
+    if (at == line || *at != ' ' || number == SYS_restart_syscall)
+        return 0;
+    return strobe_wait_call(OWN_MACHINE, number);
 }
 
 /* The line is `running`, or `-1 SP PC` for a thread that was stopped or preempted in its own code, or `NUMBER ARGUMENTS

@@ -10,6 +10,11 @@
  * which takes some microseconds. Sampler, outside the window. */
 char strobe_linux_thread_state(uint32_t tid);
 
+/* Parses the begin of a line of /proc/PID/task/TID/syscall. Returns the system call in which the thread waits
+ * (strobe_wait_call, of this machine). Returns 0 for a thread that runs or waits outside of system calls, for a call
+ * that the kernel restarted after a signal (it has lost its number), and for a line of another form. Any context. */
+uint64_t strobe_linux_parse_wait_call(const char *line);
+
 /* Parses a line of /proc/PID/task/TID/syscall. Returns true when the thread waits with its instruction outside of
  * [low, high). A thread that runs, and a line of another form, return false. Any context. */
 bool strobe_linux_waits_outside(const char *line, uint64_t low, uint64_t high);

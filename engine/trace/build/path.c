@@ -141,13 +141,11 @@ static enum strobe_slice_class class_of_name(uint32_t name)
         return STROBE_SLICE_FUNCTION;
     if (name < STROBE_KIND_COUNT)
         return STROBE_SLICE_WAIT;
-    if (name == STROBE_NAME_OFF_CPU || name == STROBE_NAME_RUNNABLE)
-        return STROBE_SLICE_OFF_CPU;
     return name == STROBE_NAME_UNSEEN ? STROBE_SLICE_GAP : STROBE_SLICE_PLACEHOLDER;
 }
 
-static struct strobe_slice *begin_slice(struct strobe_path *p, uint32_t node, uint32_t name, uint64_t arg,
-                                        int unfinished)
+static struct strobe_slice *begin_slice(struct strobe_path *p, uint32_t node, uint32_t name,
+                                        enum strobe_slice_class class, uint64_t arg, int unfinished)
 {
     if (!strobe_array_reserve(&p->open, &p->room, p->depth + 1)) {
         p->failed = 1;
@@ -158,7 +156,7 @@ static struct strobe_slice *begin_slice(struct strobe_path *p, uint32_t node, ui
     s->name = name;
     s->node = p->node = node;
     s->depth = p->depth;
-    s->class = class_of_name(name);
+    s->class = class;
     s->unfinished = unfinished;
     s->no_wait = 0;
     s->arg = arg;
@@ -172,7 +170,13 @@ static struct strobe_slice *begin_slice(struct strobe_path *p, uint32_t node, ui
 
 struct strobe_slice *strobe_path_push(struct strobe_path *p, uint32_t name, uint64_t arg, int unfinished)
 {
-    return begin_slice(p, strobe_function_tree_child(p->tree, p->node, name), name, arg, unfinished);
+    return begin_slice(p, strobe_function_tree_child(p->tree, p->node, name), name, class_of_name(name), arg,
+                       unfinished);
+}
+
+struct strobe_slice *strobe_path_push_off(struct strobe_path *p, uint32_t name)
+{
+    return begin_slice(p, strobe_function_tree_child(p->tree, p->node, name), name, STROBE_SLICE_OFF_CPU, 0, 0);
 }
 
 void strobe_path_cut(struct strobe_path *p, uint32_t depth)
@@ -221,7 +225,7 @@ void strobe_path_show(struct strobe_path *p, uint32_t node)
     strobe_path_cut(p, at->depth);
     while (steps--) {
         uint32_t next = p->steps[steps];
-        if (!begin_slice(p, next, nodes[next].name, 0, 0))
+        if (!begin_slice(p, next, nodes[next].name, class_of_name(nodes[next].name), 0, 0))
             return;
     }
 }

@@ -65,6 +65,9 @@ uint32_t strobe_path_shared(const struct strobe_path *path, uint32_t node);
 /* Begins a slice of `name` in the innermost one, even if an equal slice has just ended. NULL: out of memory. */
 struct strobe_slice *strobe_path_push(struct strobe_path *path, uint32_t name, uint64_t arg, int unfinished);
 
+/* Does the same with a slice of class STROBE_SLICE_OFF_CPU. */
+struct strobe_slice *strobe_path_push_off(struct strobe_path *path, uint32_t name);
+
 /* Ends slices until `depth` are left, now. Moves on by 1 ns first if the innermost slice would be empty. */
 void strobe_path_cut(struct strobe_path *path, uint32_t depth);
 

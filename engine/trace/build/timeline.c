@@ -483,7 +483,7 @@ static void start_thread(struct builder *b, uint64_t time_ns)
     b->message = 0;
     b->poll = b->loop = 0;
     b->current_message = b->last_message = 0;
-    b->next_cpu_item = 0;
+    b->next_wait_call = b->next_cpu_item = 0;
     b->call_count = b->run_count = 0;
 }
 

@@ -42,6 +42,9 @@
  *            "[runnable]" when the sampler saw at either record that the thread waited for a processor there, else as
  *            "[off cpu]". If the thread was off its processor for so long in a call in which it did not wait
  *            (STROBE_FLAG_NO_WAIT), that time is "[runnable]", at the call's end.
+ *   syscall  Time that would be shown as "[off cpu]" has the name of the system call in which the sampler saw the
+ *            thread during it ("[futex]"). A change from one call to another is shown when the sampler saw the second
+ *            one. A thread with a ticking CPU clock that was seen in a system call is not shown as "[runnable]".
  *   least    The last sample before a gap, or before the end of the session, lasts the gate's interval of its thread
  *            (1 ms when that is 0), but not past the thread's end (S-52). Samples of equal time still get 1 ns each:
  *            later ones move on, so that no slice is empty or negative and no sample is lost (S-53, S-56).

@@ -45,6 +45,56 @@ static uint64_t off_processor_ns(const struct builder *b, const struct strobe_it
     return wall_ns >= on_ns + short_ns + RUNNABLE_NS_LEAST ? wall_ns - on_ns - short_ns : 0;
 }
 
+/* ---- names of time off the processor */
+
+static uint64_t wait_call_ns(const struct builder *b, size_t i)
+{
+    return strobe_reader_ns(b->reader, b->thread->wait_calls[i].ticks);
+}
+
+/* Passes the wait calls up to the time when the thread was last seen. Returns whether another one follows before
+ * `time_ns`: the thread waited in it meanwhile. */
+static bool waited_in_call(struct builder *b, uint64_t time_ns)
+{
+    size_t *next = &b->next_wait_call, count = b->thread->wait_call_count;
+    while (*next < count && wait_call_ns(b, *next) <= b->seen_ns)
+        ++*next;
+    return *next < count && wait_call_ns(b, *next) < time_ns;
+}
+
+static void push_off(struct builder *b, uint32_t name, uint64_t end_ns, uint64_t cpu_ns)
+{
+    struct strobe_path *p = &b->path;
+    uint32_t keep = p->depth;
+    strobe_path_push_off(p, name);
+    *(name == STROBE_NAME_RUNNABLE ? &b->stats->runnables : &b->stats->offs) += 1;
+    if (cpu_ns == UINT64_MAX)
+        strobe_path_move(p, end_ns);
+    else
+        strobe_path_move_known(p, end_ns, cpu_ns);
+    strobe_path_cut(p, keep);
+}
+
+/* Shows that the thread is off its processor from now to `end_ns`, in the system calls in which the sampler saw it
+ * before `time_ns`, else as `name`. Each call lasts until the sampler saw the thread in another one. cpu_ns: the
+ * thread's CPU time at `end_ns`; UINT64_MAX = unknown. */
+static void show_off_processor(struct builder *b, uint32_t name, uint64_t time_ns, uint64_t end_ns, uint64_t cpu_ns)
+{
+    const struct strobe_reader_wait_call *calls = b->thread->wait_calls;
+    if (name == STROBE_NAME_OFF_CPU && waited_in_call(b, time_ns))
+        name = strobe_function_tree_wait_call(b->tree, calls[b->next_wait_call].call);
+    while (name != STROBE_NAME_RUNNABLE && waited_in_call(b, time_ns)) {
+        uint64_t at_ns = wait_call_ns(b, b->next_wait_call);
+        uint32_t next = strobe_function_tree_wait_call(b->tree, calls[b->next_wait_call++].call);
+        if (next == name || at_ns >= end_ns)
+            continue;
+        if (at_ns > b->path.now.time_ns)
+            push_off(b, name, at_ns, cpu_ns);
+        name = next;
+    }
+    push_off(b, name, end_ns, cpu_ns);
+}
+
 /* Returns 1 if both samples were taken at times that do not depend on what the thread did, outside of calls and within
  * one message. The thread then moved at some time between them, and all times are equally likely. */
 static int both_representative(const struct builder *b, const struct strobe_item *item)
@@ -68,9 +118,10 @@ void strobe_between_show_off(struct builder *b, const struct strobe_item *item, 
     if (!off_ns || begin_ns < p->now.time_ns)
         return;
     bool ready = was_ready(item), stood = ready || item->record.flags & STROBE_FLAG_STOOD, stays = was_ready(b->seen);
-    /* Only ticks, and a sampler that saw the thread wait for a processor, know whether the thread gave up its processor
-     * or another thread had it. */
-    bool gave_way = b->ticks ? item->record.flags & STROBE_FLAG_GAVE_WAY : !ready && !stays;
+    /* Only ticks, and a sampler that saw the thread wait for a processor or in a system call, know whether the thread
+     * gave up its processor or another thread had it. */
+    bool gave_way =
+        b->ticks ? item->record.flags & STROBE_FLAG_GAVE_WAY || waited_in_call(b, time_ns) : !ready && !stays;
     bool between = !stood && both_representative(b, item) && middle_ns >= p->now.time_ns;
     if (stays && !stood) {
         begin_ns = p->now.time_ns;
@@ -83,11 +134,7 @@ void strobe_between_show_off(struct builder *b, const struct strobe_item *item, 
     strobe_path_move_known(p, begin_ns, cpu_ns);
     if (stood)
         strobe_path_show(p, node);
-    uint32_t keep = p->depth;
-    strobe_path_push(p, gave_way ? STROBE_NAME_OFF_CPU : STROBE_NAME_RUNNABLE, 0, 0);
-    *(gave_way ? &b->stats->offs : &b->stats->runnables) += 1;
-    strobe_path_move_known(p, begin_ns + off_ns, cpu_ns);
-    strobe_path_cut(p, keep);
+    show_off_processor(b, gave_way ? STROBE_NAME_OFF_CPU : STROBE_NAME_RUNNABLE, time_ns, begin_ns + off_ns, cpu_ns);
     if (between)
         strobe_path_show(p, node);
 }
@@ -119,9 +166,13 @@ void strobe_between_fill_gap(struct builder *b, uint64_t time_ns, uint64_t off_n
         strobe_between_emit_message(b, 0, 0);
     if (gap == OFF_CPU && node)
         strobe_path_show(p, node);
+    if (gap == OFF_CPU) {
+        show_off_processor(b, STROBE_NAME_OFF_CPU, time_ns, time_ns, UINT64_MAX);
+        return;
+    }
     uint32_t keep = p->depth;
-    strobe_path_push(p, gap == OFF_CPU ? STROBE_NAME_OFF_CPU : STROBE_NAME_UNSEEN, 0, 0);
-    *(gap == OFF_CPU ? &b->stats->offs : &b->stats->gaps) += 1;
+    strobe_path_push(p, STROBE_NAME_UNSEEN, 0, 0);
+    b->stats->gaps++;
     strobe_path_move(p, time_ns);
     strobe_path_cut(p, keep);
 }

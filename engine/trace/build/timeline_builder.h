@@ -56,6 +56,7 @@ struct builder {
     uint32_t poll;                          /* node of the caller of the last POLL call; 0 = none */
     uint32_t loop;                          /* node of the caller of the POLL call that last began a message */
     uint32_t current_message, last_message; /* the emitted message that has not ended, 0 = none; the last emitted one */
+    size_t next_wait_call;                  /* index of the first of the thread's wait_calls that is not passed yet */
     size_t next_cpu_item;                   /* 1 + index of the item whose CPU time the path expects next */
 
     const struct strobe_reader_wake *woken; /* wakes of the thread's waits that end later */

@@ -1,8 +1,11 @@
 #include "engine/trace/model/function_tree.h"
 
+#include "engine/trace/symbols/syscall_site.h"
 #include "engine/util/array.h"
 #include "engine/util/idmap.h"
+#include "engine/util/text_pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +45,8 @@ static const char *const fixed_names[STROBE_NAME_FUNCTIONS] = {
     [STROBE_KIND_CPU] = "[cpu]",
     [STROBE_KIND_ANNOTATION] = "[annotation]",
     [STROBE_NAME_UNSEEN] = "[unseen]",
-    [STROBE_NAME_OFF_CPU] = "[off cpu]",
-    [STROBE_NAME_RUNNABLE] = "[runnable]",
+    [STROBE_NAME_OFF_CPU] = STROBE_OFF_CPU_TEXT,
+    [STROBE_NAME_RUNNABLE] = STROBE_RUNNABLE_TEXT,
     [STROBE_NAME_KERNEL] = "[kernel]",
     [STROBE_NAME_CUT] = "[stack cut]",
     [STROBE_NAME_LOST] = "[stack lost]",
@@ -90,6 +93,9 @@ struct strobe_function_tree {
     size_t place_count, place_room;
     uint32_t *place_names;
     size_t place_name_count, place_name_room;
+
+    struct strobe_idmap wait_calls; /* (machine, number) -> name */
+    struct strobe_text_pool texts;  /* of these names */
 
     struct strobe_function_node *nodes;
     size_t node_count, node_room;
@@ -141,6 +147,25 @@ uint32_t strobe_function_tree_text(struct strobe_function_tree *t, const char *t
         return STROBE_NAME_NO_STACK;
     t->names[t->name_count] = (struct strobe_name){text, "", "", 0, 0};
     return (uint32_t)t->name_count++;
+}
+
+uint32_t strobe_function_tree_wait_call(struct strobe_function_tree *t, uint64_t call)
+{
+    uint32_t machine = (uint32_t)(call >> 32), number = (uint32_t)call;
+    const uint32_t *known = strobe_idmap_get(&t->wait_calls, machine, number);
+    if (known)
+        return *known;
+    const char *plain = number <= INT32_MAX ? strobe_syscall_name(machine, (int)number) : NULL;
+    char bracketed[64];
+    uint32_t name = STROBE_NAME_OFF_CPU;
+    if (plain) {
+        snprintf(bracketed, sizeof bracketed, "[%s]", plain);
+        const char *text = strobe_text_keep(&t->texts, bracketed, strlen(bracketed));
+        t->failed |= !text;
+        name = text ? strobe_function_tree_text(t, text) : STROBE_NAME_OFF_CPU;
+    }
+    t->failed |= !strobe_idmap_add(&t->wait_calls, machine, number, name);
+    return name;
 }
 
 int strobe_is_engine_library(const char *file_name)
@@ -421,6 +446,8 @@ void strobe_function_tree_close(struct strobe_function_tree *t)
     free(t->syscall_of);
     free(t->names);
     free(t->name_of_function);
+    strobe_idmap_free(&t->wait_calls);
+    strobe_text_pool_free(&t->texts);
     strobe_idmap_free(&t->places);
     free(t->place);
     free(t->place_names);

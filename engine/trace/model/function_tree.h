@@ -50,6 +50,9 @@ enum {
     STROBE_NAME_FUNCTIONS
 };
 
+#define STROBE_OFF_CPU_TEXT  "[off cpu]"
+#define STROBE_RUNNABLE_TEXT "[runnable]"
+
 struct strobe_name {
     const char *text;  /* the text to show */
     const char *image; /* "" if not a function */
@@ -123,6 +126,10 @@ uint32_t strobe_function_tree_child(struct strobe_function_tree *tree, uint32_t 
 /* Adds a name with this text that is not a function of the stack table, and returns it. Each call adds another name.
  * The text must outlive the tree. Returns "[no stack]" when memory runs out. */
 uint32_t strobe_function_tree_text(struct strobe_function_tree *tree, const char *text);
+
+/* Returns the name of time in which a thread waits in a system call (strobe_wait_call): "[futex]", or "[off cpu]" when
+ * the call is unknown. */
+uint32_t strobe_function_tree_wait_call(struct strobe_function_tree *tree, uint64_t call);
 
 /* Nodes and names by id. All nodes are in one array, so node 0 gives access to all. The array moves when the tree
  * grows: do not keep the pointer. */

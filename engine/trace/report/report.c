@@ -161,6 +161,25 @@ static struct strobe_report_method method_of(const struct strobe_report_names *n
                                          .alloc_total_count = total.count};
 }
 
+/* Returns whether slices of the name are waits: blocking calls, or system calls in which the sampler saw the thread. */
+static int names_wait(const struct strobe_profile_method *m, const char *name)
+{
+    return m->class == STROBE_SLICE_WAIT || (m->class == STROBE_SLICE_OFF_CPU && strcmp(name, STROBE_OFF_CPU_TEXT) &&
+                                             strcmp(name, STROBE_RUNNABLE_TEXT));
+}
+
+/* A hooked call and a call that only the sampler saw can have one name, such as "[read]". */
+static void add_wait_kind(struct strobe_report *r, const char *name, const struct strobe_profile_method *m)
+{
+    size_t i = 0;
+    while (i < r->wait_kind_count && strcmp(r->wait_kinds[i].kind, name))
+        i++;
+    r->wait_kind_count += i == r->wait_kind_count;
+    r->wait_kinds[i].kind = name;
+    r->wait_kinds[i].duration_ns += m->total_ns;
+    r->wait_kinds[i].count += m->slices;
+}
+
 enum strobe_status strobe_report_rank(struct strobe_report *r, const struct strobe_profile *p,
                                       const struct strobe_report_names *names)
 {
@@ -173,13 +192,12 @@ enum strobe_status strobe_report_rank(struct strobe_report *r, const struct stro
         return STROBE_IO;
     for (uint32_t i = 0; i < p->method_count; i++) {
         const struct strobe_profile_method *m = &p->methods[i];
-        if ((!m->slices && !m->self_cpu_ns) || m->class == STROBE_SLICE_GAP || m->class == STROBE_SLICE_OFF_CPU)
+        if ((!m->slices && !m->self_cpu_ns) || m->class == STROBE_SLICE_GAP)
             continue;
         const char *name = names->name_of(names->ctx, i);
-        if (m->class == STROBE_SLICE_WAIT)
-            r->wait_kinds[r->wait_kind_count++] =
-                (struct strobe_report_wait){.kind = name, .duration_ns = m->total_ns, .count = m->slices};
-        else
+        if (names_wait(m, name))
+            add_wait_kind(r, name, m);
+        else if (m->class != STROBE_SLICE_OFF_CPU)
             r->methods[r->method_count++] = method_of(names, i, name, m);
     }
     r->method_count_in_all = r->method_count;

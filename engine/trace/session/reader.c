@@ -3,6 +3,7 @@
 
 #include "engine/trace/session/code_split.h"
 #include "engine/trace/session/reader_calls.h"
+#include "engine/trace/session/reader_wait_calls.h"
 #include "engine/util/array.h"
 
 #include <errno.h>
@@ -126,7 +127,7 @@ static int is_plausible(const struct strobe_reader *r, const struct strobe_recor
 
 /* Capacities of the lists that are being filled. */
 struct capacities {
-    size_t items, metrics, wakes, counters, hitches, annotations;
+    size_t items, metrics, wakes, counters, wait_calls, hitches, annotations;
 };
 
 static int collect_wake(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
@@ -151,8 +152,10 @@ static void keep_final_cpu(struct strobe_reader_thread *t, const struct strobe_r
     t->final_cpu_ns = record->arg;
 }
 
-static int collect_counter(struct strobe_reader *r, const struct strobe_record *record, size_t *room)
+static int collect_counter(struct strobe_reader *r, const struct strobe_record *record, struct capacities *room)
 {
+    if (record->cpu_span_ns == STROBE_SERIES_WAIT_CALL && !record->duration)
+        return strobe_reader_add_wait_call(r, record, &room->wait_calls);
     if (record->cpu_span_ns == STROBE_SERIES_END_CPU_NS && !record->duration) {
         keep_final_cpu(&r->threads[record->thread], record);
         return 1;
@@ -161,7 +164,7 @@ static int collect_counter(struct strobe_reader *r, const struct strobe_record *
         r->malformed++;
         return 1;
     }
-    if (!strobe_array_reserve(&r->counters, room, r->counter_count + 1))
+    if (!strobe_array_reserve(&r->counters, &room->counters, r->counter_count + 1))
         return 0;
     r->counters[r->counter_count++] = (struct strobe_reader_counter){record->ticks, record->arg, record->thread,
                                                                      (enum strobe_series)record->cpu_span_ns};
@@ -208,7 +211,7 @@ static int collect_other(struct strobe_reader *r, const struct strobe_record *re
     if (record->kind == STROBE_KIND_WAKE)
         return collect_wake(r, record, &room->wakes);
     if (record->kind == STROBE_KIND_COUNTER)
-        return collect_counter(r, record, &room->counters);
+        return collect_counter(r, record, room);
     if (record->kind == STROBE_KIND_ANNOTATION)
         return collect_annotation(r, record, slot, &room->annotations);
     return collect_hitch(r, record, &room->hitches);
@@ -487,6 +490,9 @@ static void include_series(struct strobe_reader *r)
     for (size_t i = 0; i < r->counter_count; i++)
         if (r->counters[i].ticks > r->last_ticks)
             r->last_ticks = r->counters[i].ticks;
+    for (size_t i = 0; i < r->wait_call_count; i++)
+        if (r->wait_calls[i].ticks > r->last_ticks)
+            r->last_ticks = r->wait_calls[i].ticks;
     for (size_t i = 0; i < r->hitch_count; i++)
         if (r->hitches[i].end_ticks > r->last_ticks)
             r->last_ticks = r->hitches[i].end_ticks;
@@ -672,6 +678,7 @@ static int read_whole(struct strobe_reader *r)
         !arrange_wakes(r))
         return 0;
     arrange_series(r);
+    strobe_reader_arrange_wait_calls(r);
     arrange_annotations(r);
     sum_up_session(r);
     return strobe_code_split(r) == STROBE_OK;
@@ -712,6 +719,7 @@ void strobe_reader_close(struct strobe_reader *r)
     free(r->wakes);
     free(r->wakes_by_waker);
     free(r->counters);
+    free(r->wait_calls);
     free(r->hitches);
     free(r->annotations);
     free(r->blocks);

@@ -40,6 +40,12 @@ struct strobe_reader_counter {
     enum strobe_series what;
 };
 
+/* The system call in which a thread waited at one time, from a COUNTER record. */
+struct strobe_reader_wait_call {
+    uint64_t ticks, call; /* call: see strobe_wait_call */
+    uint32_t thread;
+};
+
 /* A turn of the main run loop that took too long, from HITCH records. */
 struct strobe_reader_hitch {
     uint64_t begin_ticks, end_ticks; /* end_ticks may be the session's end if the turn lasted longer */
@@ -93,6 +99,8 @@ struct strobe_reader_thread {
     size_t woken_count;
     const uint32_t *wakes; /* its releases, by time: indices in struct strobe_reader's wakes */
     size_t wake_count;
+    const struct strobe_reader_wait_call *wait_calls; /* system calls in which it waited, by time */
+    size_t wait_call_count;
     size_t first_cpu, first_metrics; /* first item with CPU time, first item with metrics; or item_count */
     uint32_t tid, generation;
     int is_main;
@@ -129,6 +137,8 @@ struct strobe_reader {
     uint32_t *wakes_by_waker;
     struct strobe_reader_counter *counters; /* by series, then by time */
     size_t counter_count;
+    struct strobe_reader_wait_call *wait_calls; /* by thread, by time */
+    size_t wait_call_count;
     struct strobe_reader_hitch *hitches; /* by begin; at most one per thread and begin */
     size_t hitch_count;
     struct strobe_reader_annotation *annotations; /* by thread, by time, by depth */

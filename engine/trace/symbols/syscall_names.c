@@ -1,3 +1,4 @@
+#include "engine/trace/symbols/syscall_names.h"
 #include "engine/trace/symbols/syscall_site.h"
 
 #include <elf.h>
@@ -701,9 +702,17 @@ static const char *const arm64_names[] = {
 
 const char *strobe_syscall_name(unsigned machine, int number)
 {
-    int is_x86 = machine == EM_X86_64;
-    if (!is_x86 && machine != EM_AARCH64)
-        return NULL;
-    size_t count = is_x86 ? sizeof x86_names / sizeof *x86_names : sizeof arm64_names / sizeof *arm64_names;
-    return number < 0 || (size_t)number >= count ? NULL : is_x86 ? x86_names[number] : arm64_names[number];
+    static const struct {
+        unsigned machine;
+        const char *const *names;
+        size_t count;
+    } tables[] = {
+        {EM_X86_64, x86_names, sizeof x86_names / sizeof *x86_names},
+        {EM_AARCH64, arm64_names, sizeof arm64_names / sizeof *arm64_names},
+        {EM_ARM, strobe_syscall_names_arm, STROBE_SYSCALL_ARM_COUNT},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (machine == tables[i].machine)
+            return number < 0 || (size_t)number >= tables[i].count ? NULL : tables[i].names[number];
+    return NULL;
 }

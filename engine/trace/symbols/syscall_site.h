@@ -26,7 +26,7 @@ struct strobe_machine_code {
  * recognized by the call instruction before them. */
 int strobe_syscall_site(const struct strobe_machine_code *code, size_t address, int *number);
 
-/* Returns the name of a system call's number on EM_X86_64 or EM_AARCH64, or NULL. */
+/* Returns the name of a system call's number on EM_X86_64, EM_AARCH64 or EM_ARM, or NULL. */
 const char *strobe_syscall_name(unsigned machine, int number);
 
 /* Returns 1 if the function's name states the call that it makes: read, __read, __GI___poll, epoll_wait, mmap64. With

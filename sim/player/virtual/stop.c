@@ -8,6 +8,7 @@
 #include "sim/player/virtual/charge.h"
 #include "sim/player/virtual/posix.h"
 #include "sim/player/virtual/virtual.h"
+#include "sim/score/wait_calls.h"
 
 bool strobe_linux_may_interrupt(struct strobe_linux *l, uint32_t tid)
 {
@@ -50,6 +51,25 @@ enum strobe_status strobe_linux_suspend(void *ctx, uint32_t tid, const strobe_a3
                                         struct strobe_regs *out)
 {
     return strobe_linux_interrupt(ctx, tid, blocked, timeout_ns, out);
+}
+
+/* The file of a thread's system call takes as long to read as that of its state (loader.c). */
+uint64_t strobe_linux_wait_call_once(void *ctx, uint32_t tid)
+{
+    enum { CALLS = 3 };
+    static const enum strobe_kind kinds[] = {[SIM_BLOCKED_BY_TIME] = STROBE_KIND_SLEEP,
+                                             [SIM_BLOCKED_BY_DEVICE] = STROBE_KIND_READ,
+                                             [SIM_BLOCKED_BY_THREAD] = STROBE_KIND_COND};
+    (void)ctx;
+    sim_virtual_charge(CALLS * sim_virtual_costs.usage);
+    sim_compute(0);
+    const struct sim_posix_thread *t = sim_posix_thread_of(tid);
+    return t ? sim_wait_call(kinds[sim_blocked_by(t->thread)]) : 0;
+}
+
+uint64_t strobe_linux_wait_call(void *ctx, uint32_t tid)
+{
+    return strobe_linux_wait_call_once(ctx, tid);
 }
 
 enum strobe_status strobe_linux_resume(void *ctx, uint32_t tid)

@@ -322,6 +322,77 @@ static void a_native_wait_names_the_thread_that_ended_it(struct contract *c)
     }
 }
 
+/* ---- waits that no hook sees ---- */
+
+static bool begin_with_sampler(struct contract *c, struct capture *k)
+{
+    struct strobe_config config;
+    capture_config(&config);
+    config.async_interval_ns = 1000000;
+    return capture_begin(c, &config, k);
+}
+
+static long (*slotless_syscall)(long number, ...);
+
+static void compute_ms(int ms)
+{
+    clock_t end = clock() + ms * (CLOCKS_PER_SEC / 1000);
+    while (clock() < end)
+        continue;
+}
+
+/* Calls the C library by an address that is in no slot. */
+static void wait_without_slot(struct strobe_jni *env, void *result)
+{
+    static uint32_t word;
+    const struct timespec pause = {0, 4 * STAGE_PAUSE_MS * 1000000};
+    (void)env;
+    compute_ms(5);
+    slotless_syscall(SYS_futex, &word, FUTEX_WAIT, 0, &pause, NULL, 0);
+    compute_ms(5);
+    slotless_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+    compute_ms(5);
+    *(bool *)result = true;
+}
+
+struct seen_calls {
+    uint32_t thread, futex, sleep, other, scopes;
+};
+
+static void count_seen_call(void *ctx, const struct strobe_record *r)
+{
+    struct seen_calls *f = ctx;
+    if (r->thread != f->thread)
+        return;
+    f->scopes += (r->flags & STROBE_FLAG_SCOPE) && r->kind != STROBE_KIND_MONITOR;
+    if (r->kind != STROBE_KIND_COUNTER || r->cpu_span_ns != STROBE_SERIES_WAIT_CALL)
+        return;
+    uint32_t number = (uint32_t)r->arg;
+    *(number == SYS_futex ? &f->futex : number == SYS_clock_nanosleep ? &f->sleep : &f->other) += 1;
+}
+
+static void the_system_call_of_a_wait_that_no_hook_sees_is_known(struct contract *c)
+{
+    struct java_thread thread = {0};
+    struct capture k;
+    bool waited = false;
+    *(void **)&slotless_syscall = dlsym(RTLD_DEFAULT, "syscall");
+    if (!begin_with_sampler(c, &k))
+        return;
+    java_thread_start(&thread, c->art.vm, wait_without_slot, &waited);
+    struct seen_calls found = {.thread = UINT32_MAX};
+    java_thread_join(&thread);
+    capture_end(&k);
+    for (uint32_t i = 0; i < strobe_session_thread_count(&k.session); i++)
+        if (k.session.threads[i].tid == (uint32_t)thread.tid)
+            found.thread = i;
+    capture_visit(&k, count_seen_call, &found);
+    CHECK(c, waited && found.futex == 1 && found.sleep == 1 && !found.other,
+          "%u futex waits, %u sleeps, %u other calls; one of each was made", found.futex, found.sleep, found.other);
+    CHECK(c, !found.scopes, "%u of the calls were hooked", found.scopes);
+    capture_drop(&k);
+}
+
 /* ---- waits that no thread ends ---- */
 
 enum { NAP_NS = STAGE_PAUSE_MS * 1000000 };
@@ -484,14 +555,6 @@ static void count_deep_stack(void *ctx, const struct strobe_record *r)
                strstr(capture_frame(s->k, r->stack, 1), "deep");
 }
 
-static bool begin_with_sampler(struct contract *c, struct capture *k)
-{
-    struct strobe_config config;
-    capture_config(&config);
-    config.async_interval_ns = 1000000;
-    return capture_begin(c, &config, k);
-}
-
 static void a_native_wait_that_outlasts_the_capture_has_its_stack(struct contract *c)
 {
     struct stage s;
@@ -635,6 +698,7 @@ const struct contract_case contract_cases_native[] = {
     {"each_function_is_exchanged_while_a_capture_runs_and_only_then",
      each_function_is_exchanged_while_a_capture_runs_and_only_then, 0},
     {"a_native_wait_names_the_thread_that_ended_it", a_native_wait_names_the_thread_that_ended_it, 0},
+    {"the_system_call_of_a_wait_that_no_hook_sees_is_known", the_system_call_of_a_wait_that_no_hook_sees_is_known, 0},
     {"sleeps_and_timeouts_are_waits_that_no_thread_ended", sleeps_and_timeouts_are_waits_that_no_thread_ended, 0},
     {"a_poll_within_a_loopers_poll_is_one_wait_with_its_waker", a_poll_within_a_loopers_poll_is_one_wait_with_its_waker,
      0},

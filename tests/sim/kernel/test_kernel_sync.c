@@ -424,6 +424,37 @@ static void waits_with_timeouts(void *arg)
     assert_int_equal(sim_sleep_until(30 * US), SIM_WAKE_NONE);
 }
 
+static void waits_for_each_cause(void *arg)
+{
+    (void)arg;
+    sim_mutex_lock(&m);
+    wait_until(10 * US);
+    sim_io(10 * US);
+    sim_cond_wait(&c, &m, 10 * US);
+    sim_compute(10 * US);
+}
+
+/* The states of the thread every 10 us, in the middle of each wait. */
+static void sees_each_cause(void *other)
+{
+    static const enum sim_blocked_by expected[] = {SIM_BLOCKED_BY_TIME, SIM_BLOCKED_BY_DEVICE, SIM_BLOCKED_BY_THREAD,
+                                                   SIM_BLOCKED_BY_NOTHING, SIM_BLOCKED_BY_NOTHING};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        wait_until((5 + 10 * i) * US);
+        assert_int_equal(sim_blocked_by(other), expected[i]);
+    }
+}
+
+static void the_cause_of_a_wait_is_known(void **state)
+{
+    (void)state;
+    fresh(2);
+    struct sim_thread *other = enter("waiter", waits_for_each_cause, NULL);
+    enter("observer", sees_each_cause, other);
+    play(SIM_END_DONE);
+    stage_close();
+}
+
 static void timeouts_are_exact_and_have_no_waker(void **state)
 {
     (void)state;
@@ -692,6 +723,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_held_the_mutex_meanwhile_is_no_waker),
         cmocka_unit_test(the_waker_of_a_notified_thread_is_the_notifier_not_the_unlocker),
         cmocka_unit_test(notify_all_wakes_all_in_order),
+        cmocka_unit_test(the_cause_of_a_wait_is_known),
         cmocka_unit_test(timeouts_are_exact_and_have_no_waker),
         cmocka_unit_test(a_deadline_ends_with_its_wait),
         cmocka_unit_test(a_semaphore_hands_over_and_distinguishes_threads_from_devices),

@@ -143,6 +143,30 @@ static void each_policy_over_the_engine_keeps_its_invariants(void **state)
     }
 }
 
+/* Each thread computes between its waits, and has no hooks. */
+static void waits_without_hooks_have_the_names_of_their_calls(void **state)
+{
+    (void)state;
+    static const char app[] = "scenario s \"\"\nduration 600ms\ncores 4\nmutex m\nimage a.so {\n"
+                              "method hold { forever { compute 2ms; lock m { compute 30ms } } }\n"
+                              "method nap { forever { compute 3ms; sleep 25ms } }\n"
+                              "method load { forever { compute 3ms; read 10 takes 25ms } }\n}\n"
+                              "thread main main run nap\nthread h x3 run hold\nthread l run load\n";
+    struct sim_run_options options = {.seed = 3, .costs = sim_costs_default};
+    struct sim_score_options intervals = {.interval_ns = MS, .other_interval_ns = MS};
+    struct sim_tracer *t;
+    struct sim_score score;
+    assert_int_equal(sim_policy_open("async-1ms", &t), STROBE_OK);
+    play_as(&p, app, t, &options);
+    check_invariants(3);
+    assert_int_equal(sim_score(&p.run.truth, &p.reconstruction, &intervals, &score), STROBE_OK);
+    assert_true(score.unhooked_ns > 1200 * MS);
+    if (score.waits_named < 0.97)
+        fail_msg("%.4f of the time has the name of the true wait", score.waits_named);
+    sim_score_free(&score);
+    played_close(&p);
+}
+
 /* ---- influence on the app, and costs */
 
 static char *story_of(size_t track)
@@ -471,6 +495,7 @@ int main(void)
         cmocka_unit_test(two_runs_of_one_seed_leave_the_same_bytes),
         cmocka_unit_test(invariants_hold_under_each_schedule),
         cmocka_unit_test(invariants_hold_with_the_smallest_tables),
+        cmocka_unit_test(waits_without_hooks_have_the_names_of_their_calls),
         cmocka_unit_test(each_policy_over_the_engine_keeps_its_invariants),
         cmocka_unit_test(an_engine_that_costs_nothing_changes_nothing),
         cmocka_unit_test(the_work_of_the_engine_is_charged),

@@ -446,7 +446,7 @@ static void blocked_time_is_falsely_running_unless_it_is_shown_as_off_the_proces
     }
     add_wait(&p.truth, 0, 100, 200, true, SIM_NOBODY, 200);
     add_wait(&p.truth, 0, 300, 400, true, SIM_NOBODY, 400);
-    sim_track_idle(&p.reconstruction, 0, 150, 350);
+    sim_track_idle(&p.reconstruction, 0, 150, 350, sim_tracks_name(&p.reconstruction, "[off cpu]"));
     for (int reconstruction = 0; reconstruction < 2; reconstruction++) {
         struct sim_tracks *t = reconstruction ? &p.reconstruction : &p.truth;
         sim_track_return(t, 0, 1000, false);
@@ -456,6 +456,31 @@ static void blocked_time_is_falsely_running_unless_it_is_shown_as_off_the_proces
     /* 100 to 150 and 350 to 400 are blocked but shown as running. */
     assert_int_equal(s->false_running_ns, 100);
     assert_int_equal(method(&p, "A")->claimed_self_ns, 1000 - 200);
+    close_pair(&p);
+}
+
+static void time_off_the_processor_is_named_by_the_call_of_the_true_wait(void **state)
+{
+    (void)state;
+    struct pair p;
+    open_pair(&p);
+    for (int reconstruction = 0; reconstruction < 2; reconstruction++)
+        sim_track_add(reconstruction ? &p.reconstruction : &p.truth, 1, 1, "main", true, 0);
+    add_wait(&p.truth, 0, 120, 180, true, SIM_NOBODY, 180); /* in the next one */
+    add_wait(&p.truth, 0, 100, 200, true, SIM_NOBODY, 200);
+    add_wait(&p.truth, 0, 300, 400, true, SIM_NOBODY, 400);
+    add_wait(&p.truth, 0, 500, 600, true, SIM_NOBODY, 600);
+    uint32_t futex = sim_tracks_name(&p.reconstruction, "[futex]");
+    sim_track_idle(&p.reconstruction, 0, 150, 350, futex);
+    sim_track_idle(&p.reconstruction, 0, 350, 390, sim_tracks_name(&p.reconstruction, "[off cpu]"));
+    sim_track_idle(&p.reconstruction, 0, 510, 520, sim_tracks_name(&p.reconstruction, "[read]"));
+    sim_track_idle(&p.reconstruction, 0, 700, 800, futex);
+    for (int reconstruction = 0; reconstruction < 2; reconstruction++)
+        sim_track_end(reconstruction ? &p.reconstruction : &p.truth, 0, 1000);
+    const struct sim_score *s = score(&p, 5);
+    assert_int_equal(s->unhooked_ns, 50 + 50 + 40 + 10);
+    assert_int_equal(s->named_ns, 50 + 50);
+    assert_true(s->waits_named == 100.0 / 150.0);
     close_pair(&p);
 }
 
@@ -627,6 +652,7 @@ int main(void)
         cmocka_unit_test(blocked_time_of_threads_that_hardly_block_is_compared_with_a_hundredth_of_their_time),
         cmocka_unit_test(a_thread_runs_until_it_blocks_and_from_its_release_on),
         cmocka_unit_test(blocked_time_is_falsely_running_unless_it_is_shown_as_off_the_processor),
+        cmocka_unit_test(time_off_the_processor_is_named_by_the_call_of_the_true_wait),
         cmocka_unit_test(a_waker_is_right_when_it_ended_a_wait_that_overlaps),
         cmocka_unit_test(a_waker_of_a_true_wait_that_the_end_of_the_run_cuts_is_neither_right_nor_wrong),
         cmocka_unit_test(a_waker_of_another_kind_of_wait_is_wrong),

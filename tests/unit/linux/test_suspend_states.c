@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { MANY = 150, TIMEOUT_NS = 1000000000, DESCRIPTORS_MAX = 80 };
+enum { MANY = 150, TIMEOUT_NS = 1000000000, DESCRIPTORS_MAX = 144 };
 
 static struct strobe_linux host;
 
@@ -93,16 +93,26 @@ static uint32_t descriptors(void)
 struct findings {
     enum strobe_status running, sleeping, ended;
     uint32_t not_stopped, wrong, interrupted, descriptors;
+    uint64_t running_call, sleeping_call, ended_call, own_table_call;
+    uint32_t wrong_calls;
 };
+
+static uint64_t call_of(const struct target *t)
+{
+    return host.host.wait_call(&host, strobe_load_relaxed(&t->tid));
+}
 
 static void one_of_each(struct findings *f, struct target *t)
 {
     begin(t, false);
     f->running = stop_and_go(strobe_load_relaxed(&t->tid));
+    f->running_call = call_of(t);
     end(t);
     f->ended = stop_and_go(strobe_load_relaxed(&t->tid));
+    f->ended_call = call_of(t);
     begin(t, true);
     f->sleeping = stop_and_go(strobe_load_relaxed(&t->tid));
+    f->sleeping_call = call_of(t);
     f->interrupted += strobe_load_acquire(&t->interrupted);
     end(t);
 }
@@ -111,6 +121,9 @@ static void *sample_many(void *arg)
 {
     struct findings *f = arg;
     static struct target sleepers[MANY], runner;
+    begin(&runner, true);
+    f->own_table_call = call_of(&runner);
+    end(&runner);
     strobe_linux_sampler_begins();
     one_of_each(f, &runner);
     for (int i = 0; i < MANY; i++)
@@ -119,6 +132,8 @@ static void *sample_many(void *arg)
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < MANY; i++)
             f->wrong += stop_and_go(strobe_load_relaxed(&sleepers[i].tid)) != STROBE_UNSUPPORTED;
+        for (int i = 0; i < MANY; i++)
+            f->wrong_calls += (uint32_t)call_of(&sleepers[i]) != SYS_futex;
         f->not_stopped += stop_and_go(strobe_load_relaxed(&runner.tid)) != STROBE_OK;
     }
     f->descriptors = descriptors();
@@ -173,6 +188,65 @@ static void more_threads_than_are_kept_open_are_distinguished(void **state)
     (void)state;
     assert_int_equal(found.wrong, 0);
     assert_in_range(found.descriptors, 1, DESCRIPTORS_MAX);
+}
+
+static void the_call_of_a_thread_is_that_in_which_it_sleeps(void **state)
+{
+    (void)state;
+    if (strobe_trial_emulated() || strobe_trial_valgrind())
+        skip(); /* the kernel's file has the emulator's calls */
+    assert_int_equal((uint32_t)found.sleeping_call, SYS_futex);
+    assert_int_not_equal(found.sleeping_call >> 32, 0);
+    assert_int_equal(found.wrong_calls, 0);
+    assert_int_equal(found.running_call, 0);
+    assert_int_equal(found.ended_call, 0);
+}
+
+static void no_file_is_opened_for_a_call_in_the_programs_descriptor_table(void **state)
+{
+    (void)state;
+    assert_int_equal(found.own_table_call, 0);
+}
+
+static int refuse_opens(unsigned action)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* Runs in a process that may not open files. From the second filter on, an attempt ends the process. */
+static int two_refused_calls(void)
+{
+    uint32_t tid = (uint32_t)getppid();
+    strobe_linux_init(&host, clock_gettime);
+    if (refuse_opens(SECCOMP_RET_ERRNO | EACCES))
+        return 77;
+    uint64_t call = strobe_linux_wait_call_once(&host, tid);
+    if (refuse_opens(SECCOMP_RET_KILL))
+        return 77;
+    return call || strobe_linux_wait_call_once(&host, tid);
+}
+
+static void a_refused_file_of_a_call_is_not_opened_again(void **state)
+{
+    int status;
+    (void)state;
+    if (strobe_trial_emulated() || strobe_trial_valgrind())
+        skip();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(two_refused_calls());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) /* no seccomp filters on this machine */
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* Two samplers, one after another, each with a descriptor table of its own. The second one opens the files of the two
@@ -282,6 +356,9 @@ int main(void)
         cmocka_unit_test(a_thread_that_sleeps_in_a_call_is_left_alone),
         cmocka_unit_test(a_thread_that_has_ended_is_gone),
         cmocka_unit_test(more_threads_than_are_kept_open_are_distinguished),
+        cmocka_unit_test(the_call_of_a_thread_is_that_in_which_it_sleeps),
+        cmocka_unit_test(no_file_is_opened_for_a_call_in_the_programs_descriptor_table),
+        cmocka_unit_test(a_refused_file_of_a_call_is_not_opened_again),
         cmocka_unit_test(a_second_sampler_reads_the_state_of_the_thread_that_it_asks_for),
         cmocka_unit_test(a_thread_whose_clock_is_refused_is_not_taken_for_gone_S16),
     };

@@ -7,7 +7,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -77,6 +79,26 @@ static void a_thread_that_runs_or_has_another_line_does_not_wait_outside(void **
         assert_false(strobe_linux_waits_outside(lines[i], 0x1000, 0x2000));
 }
 
+static void a_line_of_a_wait_has_the_number_of_its_system_call(void **state)
+{
+    (void)state;
+    uint64_t call = strobe_linux_parse_wait_call("202 0x7ffd10 0x80 0x0 0x0 0x0 0x0 0x7ffd00 0x7f0000000fff\n");
+    assert_int_equal((uint32_t)call, 202);
+    assert_int_not_equal(call >> 32, 0);
+    assert_int_equal((uint32_t)strobe_linux_parse_wait_call("99999 0x"), 99999);
+}
+
+static void a_line_without_a_known_system_call_has_none(void **state)
+{
+    char restarted[32];
+    const char *const lines[] = {"running\n",   "",       "-1 0x7ffd00 0x7f0000000fff\n", "202", "202\n",
+                                 "1000000 0x1", restarted};
+    (void)state;
+    snprintf(restarted, sizeof restarted, "%ld 0x0 0x1", (long)SYS_restart_syscall);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_int_equal(strobe_linux_parse_wait_call(lines[i]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +107,8 @@ int main(void)
         cmocka_unit_test(a_thread_that_is_not_there_has_no_state),
         cmocka_unit_test(a_thread_waits_outside_of_code_when_its_instruction_is_outside),
         cmocka_unit_test(a_thread_that_runs_or_has_another_line_does_not_wait_outside),
+        cmocka_unit_test(a_line_of_a_wait_has_the_number_of_its_system_call),
+        cmocka_unit_test(a_line_without_a_known_system_call_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,6 +265,42 @@ static void a_half_written_record_is_counted_and_read_only_if_it_was_committed(v
     assert_sound(1, "");
 }
 
+/* Adds that thread `thread` was seen in a system call. */
+static void seen_in_call(uint32_t t, uint64_t ticks, uint64_t call)
+{
+    struct strobe_record r = {.ticks = STROBE_BUILD_BEGIN_NS + ticks,
+                              .arg = call,
+                              .thread = t,
+                              .count = 1,
+                              .kind = STROBE_KIND_COUNTER,
+                              .cpu_span_ns = STROBE_SERIES_WAIT_CALL};
+    assert_int_equal(strobe_ring_write(&build.session.ring, &build.writers[0], &r, NULL), STROBE_OK);
+}
+
+static void each_thread_has_its_wait_calls_by_time(void **state)
+{
+    (void)state;
+    begin();
+    for (uint32_t tid = 100; tid < 103; tid++)
+        strobe_build_thread(&build, tid, "t");
+    seen_in_call(2, 7, 70);
+    seen_in_call(0, 5, 50);
+    seen_in_call(2, 3, 30);
+    seen_in_call(0, 90, 5);
+    strobe_build_kill(&build);
+    open_reader();
+    assert_int_equal(reader->counter_count, 0);
+    assert_int_equal(reader->threads[0].wait_call_count, 2);
+    assert_int_equal(reader->threads[0].wait_calls[0].call, 50);
+    assert_int_equal(reader->threads[0].wait_calls[1].call, 5);
+    assert_int_equal(reader->threads[1].wait_call_count, 0);
+    assert_int_equal(reader->threads[2].wait_call_count, 2);
+    assert_int_equal(reader->threads[2].wait_calls[0].ticks, STROBE_BUILD_BEGIN_NS + 3);
+    assert_int_equal(reader->threads[2].wait_calls[1].ticks, STROBE_BUILD_BEGIN_NS + 7);
+    assert_int_equal(reader->last_ticks, STROBE_BUILD_BEGIN_NS + 90);
+    strobe_reader_close(reader);
+}
+
 /* ---- damage */
 
 static void a_record_that_no_writer_writes_is_left_out(void **state)
@@ -281,6 +317,7 @@ static void a_record_that_no_writer_writes_is_left_out(void **state)
         {.ticks = 1, .kind = STROBE_KIND_COUNTER, .cpu_span_ns = STROBE_SERIES_COUNT},
         {.ticks = 1, .kind = STROBE_KIND_COUNTER, .duration = 1},
         {.ticks = 1, .kind = STROBE_KIND_COUNTER, .cpu_span_ns = STROBE_SERIES_END_CPU_NS, .duration = 1},
+        {.ticks = 1, .kind = STROBE_KIND_COUNTER, .cpu_span_ns = STROBE_SERIES_WAIT_CALL, .duration = 1},
         {.ticks = 1, .kind = STROBE_KIND_HITCH},
         {.ticks = 1, .kind = STROBE_KIND_HITCH, .duration = 1, .arg = STROBE_HITCH_COUNT},
         {.ticks = 1, .kind = STROBE_KIND_ANNOTATION, .cpu_span_ns = STROBE_ANNOTATION_COUNT},
@@ -426,6 +463,7 @@ static void a_damaged_session_is_read_or_refused_without_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_thread_has_its_wait_calls_by_time),
         cmocka_unit_test(every_record_is_found_by_thread_and_time),
         cmocka_unit_test(metrics_stay_with_their_record),
         cmocka_unit_test(a_thread_without_a_name_gets_one),

@@ -102,6 +102,11 @@ static void names_are_those_of_the_machine(void **state)
     assert_string_equal(strobe_syscall_name(EM_X86_64, 318), "getrandom");
     assert_string_equal(strobe_syscall_name(EM_AARCH64, 172), "getpid");
     assert_string_equal(strobe_syscall_name(EM_AARCH64, 63), "read");
+    assert_string_equal(strobe_syscall_name(EM_ARM, 3), "read");
+    assert_string_equal(strobe_syscall_name(EM_ARM, 240), "futex");
+    assert_string_equal(strobe_syscall_name(EM_ARM, 450), "set_mempolicy_home_node");
+    assert_null(strobe_syscall_name(EM_ARM, 7));
+    assert_null(strobe_syscall_name(EM_ARM, 451));
     assert_null(strobe_syscall_name(EM_X86_64, -1));
     assert_null(strobe_syscall_name(EM_X86_64, 400));
     assert_null(strobe_syscall_name(EM_X86_64, 100000));

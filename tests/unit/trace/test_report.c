@@ -104,6 +104,45 @@ static void methods_get_the_time_between_their_samples(void **state)
     strobe_report_close(r);
 }
 
+/* A hooked read, and a read and a futex that only the sampler saw. */
+static void system_calls_that_the_sampler_saw_are_listed_with_the_blocking_calls(void **state)
+{
+    enum { X86 = 62, READ = 0, FUTEX = 202 };
+    static const uint32_t numbers[] = {READ, FUTEX};
+    (void)state;
+    begin();
+    uint32_t t = strobe_build_thread(&build, 42, "waiter"), ab = stack(A, B);
+    struct strobe_record r = {
+        .duration = 2 * MS, .thread = t, .stack = ab, .kind = STROBE_KIND_READ, .flags = STROBE_FLAG_SCOPE};
+    strobe_build_record(&build, r, NULL);
+    for (uint64_t i = 0; i < 4; i++) {
+        r = (struct strobe_record){.ticks = (2 + 10 * i) * MS,
+                                   .cpu_ns = i * MS,
+                                   .thread = t,
+                                   .stack = ab,
+                                   .kind = STROBE_KIND_CPU,
+                                   .flags = STROBE_FLAG_CPU | STROBE_FLAG_GAVE_WAY};
+        strobe_build_record(&build, r, NULL);
+        r = (struct strobe_record){.ticks = (7 + 10 * i) * MS,
+                                   .arg = strobe_wait_call(X86, numbers[i / 2 % 2]),
+                                   .thread = t,
+                                   .kind = STROBE_KIND_COUNTER,
+                                   .cpu_span_ns = STROBE_SERIES_WAIT_CALL};
+        strobe_build_record(&build, r, NULL);
+    }
+    strobe_build_end(&build, 33 * MS);
+    struct strobe_report *report = of_session(10);
+    assert_int_equal(report->wait_kind_count, 2);
+    assert_string_equal(report->wait_kinds[0].kind, "[read]");
+    assert_int_equal(report->wait_kinds[0].duration_ns, 20 * MS);
+    assert_int_equal(report->wait_kinds[0].count, 3);
+    assert_string_equal(report->wait_kinds[1].kind, "[futex]");
+    assert_int_equal(report->wait_kinds[1].duration_ns, 9 * MS);
+    assert_int_equal(report->threads[0].wait_ns, 2 * MS);
+    assert_int_equal(report->threads[0].off_ns, 27 * MS);
+    strobe_report_close(report);
+}
+
 static void blocking_calls_are_listed_with_their_callers(void **state)
 {
     (void)state;
@@ -582,6 +621,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_get_the_time_between_their_samples),
+        cmocka_unit_test(system_calls_that_the_sampler_saw_are_listed_with_the_blocking_calls),
         cmocka_unit_test(blocking_calls_are_listed_with_their_callers),
         cmocka_unit_test(inconsistent_accounting_is_reported),
         cmocka_unit_test(the_durations_of_stops_are_reported_in_both_forms),

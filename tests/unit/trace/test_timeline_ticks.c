@@ -298,12 +298,108 @@ static void a_final_cpu_time_from_before_the_last_sample_says_nothing(void **sta
     expect("a[10000,11000) .b[10000,11000) [unseen][11000,500000)");
 }
 
+/* ---- system calls in which the sampler saw the thread */
+
+enum { X86 = 62, FUTEX = 202, EPOLL_WAIT = 232, NO_SUCH_CALL = 9999 };
+
+static void seen_in_call(uint64_t ns, uint32_t number)
+{
+    write_record((struct strobe_record){.ticks = ns,
+                                        .arg = strobe_wait_call(X86, number),
+                                        .thread = thread,
+                                        .kind = STROBE_KIND_COUNTER,
+                                        .cpu_span_ns = STROBE_SERIES_WAIT_CALL});
+}
+
+static void time_off_the_processor_has_the_name_of_the_call(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    seen_in_call(2 * MS, FUTEX);
+    tick(4 * MS, 1 * MS, "ac", STROBE_FLAG_GAVE_WAY);
+    seen_in_call(5 * MS, EPOLL_WAIT);
+    tick(8 * MS, 2 * MS, "ac", STROBE_FLAG_GAVE_WAY);
+    end(9 * MS);
+    assert_int_equal(recording.stats.offs, 2);
+    expect("a[0,9000) .b[0,3500) ..[futex][500,3500) .c[3500,9000) ..[epoll_wait][4500,7500)");
+}
+
+static void a_call_without_a_name_leaves_the_time_anonymous(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    seen_in_call(2 * MS, NO_SUCH_CALL);
+    tick(4 * MS, 1 * MS, "ab", STROBE_FLAG_GAVE_WAY);
+    end(5 * MS);
+    expect("a[0,5000) .b[0,5000) ..[off cpu][500,3500)");
+}
+
+static void a_thread_seen_in_a_call_was_not_runnable(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    seen_in_call(2 * MS, FUTEX);
+    tick(4 * MS, 1 * MS, "ab", 0);
+    tick(8 * MS, 2 * MS, "ab", 0);
+    end(9 * MS);
+    expect("a[0,9000) .b[0,9000) ..[futex][500,3500) ..[runnable][4500,7500)");
+}
+
+static void calls_from_before_and_after_the_time_do_not_name_it(void **state)
+{
+    (void)state;
+    begin();
+    seen_in_call(0, FUTEX);
+    tick(1 * MS, 0, "ab", 0);
+    tick(5 * MS, 1 * MS, "ab", STROBE_FLAG_GAVE_WAY);
+    seen_in_call(5 * MS, FUTEX);
+    end(6 * MS);
+    expect("a[1000,6000) .b[1000,6000) ..[off cpu][1500,4500)");
+}
+
+static void a_thread_seen_in_another_call_has_changed_to_it_there(void **state)
+{
+    (void)state;
+    begin();
+    tick(0, 0, "ab", 0);
+    seen_in_call(1 * MS, FUTEX);
+    seen_in_call(2 * MS, FUTEX);
+    seen_in_call(3 * MS, EPOLL_WAIT);
+    seen_in_call(9 * MS, FUTEX); /* behind the shown time */
+    tick(10 * MS, 4 * MS, "ab", STROBE_FLAG_GAVE_WAY);
+    end(10 * MS);
+    expect("a[0,10000) .b[0,10000) ..[futex][2000,3000) ..[epoll_wait][3000,8000)");
+}
+
+static void a_long_time_off_the_processor_has_the_names_of_its_calls(void **state)
+{
+    (void)state;
+    begin();
+    stop_at(0, 1 * MS, "ab", 0);
+    seen_in_call(20 * MS, FUTEX);
+    seen_in_call(60 * MS, EPOLL_WAIT);
+    stop_at(100 * MS, 2 * MS, "ab", 0);
+    final_cpu(300 * MS, 2 * MS);
+    seen_in_call(200 * MS, FUTEX);
+    end(300 * MS);
+    expect("a[0,300000) .b[0,300000) ..[futex][1000,60000) ..[epoll_wait][60000,100000) ..[futex][101000,300000)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_that_ended_a_wait_and_took_long_had_lost_its_processor),
         cmocka_unit_test(a_call_that_ended_a_wait_and_hardly_lost_its_processor_is_whole),
         cmocka_unit_test(a_call_that_ended_no_wait_waited_itself),
+        cmocka_unit_test(time_off_the_processor_has_the_name_of_the_call),
+        cmocka_unit_test(a_call_without_a_name_leaves_the_time_anonymous),
+        cmocka_unit_test(a_thread_seen_in_a_call_was_not_runnable),
+        cmocka_unit_test(calls_from_before_and_after_the_time_do_not_name_it),
+        cmocka_unit_test(a_thread_seen_in_another_call_has_changed_to_it_there),
+        cmocka_unit_test(a_long_time_off_the_processor_has_the_names_of_its_calls),
         cmocka_unit_test(time_that_others_had_the_processor_is_runnable_under_the_same_frames),
         cmocka_unit_test(runnable_time_of_any_length_is_not_unseen),
         cmocka_unit_test(a_thread_that_gave_its_processor_away_unseen_was_off_cpu),
