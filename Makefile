@@ -406,6 +406,13 @@ include bench/bench.mk bench/gate/gate.mk tests/genuine/genuine.mk
 include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
 include tests/faults/faults.mk tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
 include tests/embed/embed.mk
+# A sanitized build compiles the engine once: its static libraries hold the objects of its shared ones.
+ifdef SAN
+compiled_once := $(filter %.c,$(sort $(capture_src) $(art_src) $(mach_src) $(xnu_src)))
+$(call obj,obj,$(compiled_once)): private shared := $(pic)
+$(call obj,pic,$(compiled_once)): $B/pic/%.o: $B/obj/%.o
+	@mkdir -p $(@D) && ln -f $< $@
+endif
 # Programs that several suites build. Building them first avoids builds in parallel.
 test: $B/genuine/make_traces $B/contract_art $B/device/app_process64 $B/lib/libstrobe-capture.so.0
 test-tools: $(gate_programs)

@@ -12,17 +12,17 @@ quickly := $(if $(FULL),,CFLAGS='-O1 -g1 -Wno-error' TEST_LD=-fuse-ld=lld)
 sanitize: asan tsan ## asan and tsan
 
 asan: | deps-sanitize ## unit tests and the Android contract under the address and undefined-behaviour sanitizers
-	$(lane) $(quickly) SAN=address,undefined unit
-	$(lane) $(quickly) SAN=address,undefined contract
-	$(lane) $(quickly) SAN=address,undefined mach-stress
+	$(lane) $(quickly) SAN=address,undefined sanitized
 
 # By default the thread sanitizer waits a second at exit when threads still run, to find late races. Only FULL=1 waits.
 tsan: private light += $(if $(FULL),,TSAN_OPTIONS=atexit_sleep_ms=0)
 tsan: | deps-sanitize ## unit tests, the Android contract and stress under the thread sanitizer
-	$(lane) $(quickly) SAN=thread unit
-	$(lane) $(quickly) SAN=thread contract
-	$(lane) $(quickly) SAN=thread mach-stress
+	$(lane) $(quickly) SAN=thread sanitized $B-tsan/stress
 	$(lane) $(quickly) SAN=thread stress STRESS_SECONDS=$${STROBE_STRESS_SECONDS:-5}
+
+# What both run of a sanitized build, in one run, so that a suite that waits leaves its processor to the others.
+sanitized: $(watched) $B/contract_art $B/art/30/libart.so $(addprefix $B/,mach_stress mach_capture libfakemach-guard.so)
+	@B=$B tests/run $(watched) 'tests/contract_art/run.sh --sanitized' tests/mach_stress/run.sh
 
 asan-clang tsan-clang: %-clang: | deps-sanitize
 	$(lane) $(quickly) SAN=$(if $(filter asan,$*),address$(comma)undefined,thread) CC=clang unit
@@ -153,6 +153,9 @@ sources   += $(fuzz_src)
 fuzz_bin  := $(fuzz_src:%.c=$B/%)
 FUZZ_SECONDS ?= 20
 
+# clang compiles the sanitized sources four times as slowly with -O1 as with -O0. Programs are then a third faster, a
+# few of them three times as fast, so only FULL=1 optimizes.
+fuzz: private quickly := $(if $(FULL),,CFLAGS='-O0 -g1 -Wno-error' TEST_LD=-fuse-ld=lld)
 fuzz: | deps-sanitize ## fuzzes readers and core, each for FUZZ_SECONDS (default 20); FUZZ_SEED repeats a run's draws
 	+@$(MAKE) --no-print-directory B=$B-fuzz CC=clang $(quickly) SAN=fuzzer-no-link,address,undefined fuzzers
 	@B=$B-fuzz FUZZ_SEED=$(FUZZ_SEED) ci/fuzz $(FUZZ_SECONDS) $(fuzz_src:%.c=$B-fuzz/%)
@@ -235,6 +238,6 @@ nightly-times: ## takes the times that nightly runs measured, TIMES (out/ci/time
 deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin: | deps-unit
 	@ci/deps $(@:deps-%=%)
 
-.PHONY: sanitize asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage \
+.PHONY: sanitize sanitized asan tsan asan-clang tsan-clang memcheck helgrind cross emulate fuzz fuzzers coverage \
         coverage-build nightly nightly-times swarm mutants mutants-changed mutants-random \
         deps-bench deps-peers deps-sanitize deps-coverage deps-cross deps-emulate deps-android deps-aar deps-darwin

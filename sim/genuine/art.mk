@@ -55,7 +55,7 @@ $B/art/%/libart.so: $(fake_obj) sim/fake/art/level sim/fake/art/symbols.txt
 $(foreach flavour,obj sim pic,$B/$(flavour)/sim/genuine/dexes.o): fixtures/art/core11.dex fixtures/art/core14.dex
 
 # The library that cases of starts load, and the command that reads a dump. None of the cases that run with the thread
-# sanitizer (see `contract`) needs them.
+# sanitizer (tests/contract_art/run.sh) needs them.
 loaded_art := $(if $(findstring thread,$(SAN)),,$B/libstrobe-art.so $B/strobe)
 
 # Programs that start runtimes do not simulate, so the lab's sources in them are built as the engine is.
@@ -104,23 +104,3 @@ $B/cutils/%/libcutils.so: $(cutils_src) $B/flags
 	$(call run,ld)$(compile) -MF $@.d -fPIC -fvisibility=hidden -DFAKE_CUTILS_LEVEL=$* -shared \
 	    -Wl,-soname,libcutils.so $(ldflags) -o $@ $<
 $B/tests/unit/art/test_atrace: | $(cutils_libs)
-
-# The contract tests in short, for sanitized builds. Runtimes install signal handlers and start threads that outlive a
-# test case. With the thread sanitizer, threads start slowly, so only the cases that measure no time run.
-asan_options := detect_leaks=0:handle_segv=0:allow_user_segv_handler=1
-tsan_options := handle_segv=0:ignore_noninstrumented_modules=1:report_thread_leaks=0:atexit_sleep_ms=0
-untimed      := the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin allocations_are_counted_to_the_last \
-                methods_are_named_at_the_end the_host_stops_a_thread_walks_it_and_lets_it_go \
-                a_suspended_thread_is_walked_exactly stacks_that_overflow_are_survived_with_every_event_a_sample \
-                threads_that_come_and_go_are_each_seen_once exceptions_pass_hooks_unharmed
-crowded      := a_monitor_lets_one_in_at_a_time collections_by_one_stop_no_other_for_good \
-                monitors_hold_while_threads_are_suspended_and_garbage_is_collected \
-                twelve_threads_at_all_hooks_leave_no_wrong_stack
-slow          = $(findstring thread,$(SAN))
-contract: $B/contract_art $B/art/30/libart.so
-	@B=$B ASAN_OPTIONS=$(asan_options) TSAN_OPTIONS=$(tsan_options) \
-	    $B/contract_art $(if $(slow),fake30 quick $(untimed) $(crowded),-l fake30 quick)
-	@B=$B ASAN_OPTIONS=$(asan_options) TSAN_OPTIONS=$(tsan_options):suppressions=ci/tsan-genuine.supp \
-	    $B/contract_art -l art11 quick $(if $(slow),$(untimed))
-
-.PHONY: contract

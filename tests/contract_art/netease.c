@@ -359,6 +359,20 @@ static uint32_t check_samples(struct contract *c, const struct strobe_session *s
     return samples;
 }
 
+/* Waits until the running capture has this many stacks of a thread. */
+static void await_captures(uint32_t tid, uint32_t wanted)
+{
+    const struct strobe_netease_ring *ring = strobe_netease_running()->ring;
+    for (uint32_t n = 0; n < wanted; workload_pause(1)) {
+        uint64_t frames[STROBE_NETEASE_FRAMES];
+        struct strobe_netease_capture capture;
+        struct strobe_netease_list list;
+        strobe_netease_list_begin(ring, &list);
+        for (n = 0; strobe_netease_list_next(ring, &list, &capture, frames);)
+            n += capture.tid == tid;
+    }
+}
+
 static void threads_are_captured_in_their_period_and_named_at_the_end(struct contract *c)
 {
     uint32_t tid = start_guest(c);
@@ -375,7 +389,7 @@ static void threads_are_captured_in_their_period_and_named_at_the_end(struct con
     if (!CHECK(c, strobe_netease_start(c->art.vm, &o, &error) == STROBE_OK, "%s", error.text))
         return;
     CHECK(c, strobe_netease_start(c->art.vm, &o, &error) == STROBE_EXISTS, "a second one");
-    workload_pause(30);
+    await_captures(tid, 2); /* so the first period is over, too */
     CHECK(c, strobe_netease_stop(&result) == STROBE_OK, "stop");
     check_counts(c, &result.counts);
     CHECK(c, result.counts.captured && result.named >= 2 && !result.stale, "%llu captures, %u named, %u stale",

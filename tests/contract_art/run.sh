@@ -3,6 +3,7 @@
 # API level.
 #
 #   tests/contract_art/run.sh [-l] [RUNTIME[/MODE]...]      -l: without the heavy cases
+#   tests/contract_art/run.sh --sanitized                   for a sanitized B: few runtimes, see `sanitized` below
 #
 # For a named runtime, all cases run, in the named mode or in all its modes. Without names:
 #
@@ -81,6 +82,35 @@ usual() {
     fi
 }
 
+# The cases that measure no time, and those of many threads.
+untimed=(the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin allocations_are_counted_to_the_last
+    methods_are_named_at_the_end the_host_stops_a_thread_walks_it_and_lets_it_go a_suspended_thread_is_walked_exactly
+    stacks_that_overflow_are_survived_with_every_event_a_sample threads_that_come_and_go_are_each_seen_once
+    exceptions_pass_hooks_unharmed)
+crowded=(a_monitor_lets_one_in_at_a_time collections_by_one_stop_no_other_for_good
+    monitors_hold_while_threads_are_suspended_and_garbage_is_collected
+    twelve_threads_at_all_hooks_leave_no_wrong_stack)
+
+# Runtimes install signal handlers and start threads that outlive a case. Under the thread sanitizer, threads start
+# slowly, so only the cases that measure no time run.
+sanitized() {
+    export ASAN_OPTIONS=detect_leaks=0:handle_segv=0:allow_user_segv_handler=1
+    local tsan=handle_segv=0:ignore_noninstrumented_modules=1:report_thread_leaks=0:atexit_sleep_ms=0
+    if grep -q -- -fsanitize=thread "$B/flags"; then
+        TSAN_OPTIONS=$tsan contract fake30 quick -- "${untimed[@]}" "${crowded[@]}"
+        TSAN_OPTIONS=$tsan:suppressions=ci/tsan-genuine.supp contract art11 quick -- "${untimed[@]}"
+    else
+        contract fake30 quick -l
+        contract art11 quick -l
+    fi
+}
+
+if [[ ${1:-} == --sanitized ]]; then
+    sanitized
+    echo "$passed passed, $failed failed, $skipped skipped"
+    ((failed == 0))
+    exit
+fi
 if ! make -s "$B/contract_art" "$B"/art/{24..36}/libart.so >/dev/null; then
     echo 'FAIL contract_art or a fake does not build'
     echo '0 passed, 1 failed'

@@ -27,6 +27,7 @@ static void call_managed(void *player, size_t bytes)
     expect_frame(chain.sample);
     expect_frame(1);
     depth++;
+    chain.entered = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     java_static(env, "Main", "deep", "(I)V", &(union strobe_jvalue){.i = CHAIN_DEEP});
 }
 
@@ -35,6 +36,7 @@ struct sim_real_next sim_app_step(void *player)
     (void)player;
     if (!over && !chain.plan[at]) {
         over = true;
+        chain.return_pc = (uint64_t)(uintptr_t)__builtin_return_address(0);
         chain.at_the_end();
     }
     if (over && depth == step_depth)

@@ -19,6 +19,8 @@ struct chain {
     void (*begin_steps)(void); /* called at an 's' of the plan; NULL = the plans have none */
     volatile bool stepping;    /* from there until that function returns */
     const char *plan;
+    uint64_t entered;   /* the frame record of the function that made the innermost call of managed code */
+    uint64_t return_pc; /* into the innermost function of libapp.so: the return address of the call that it made */
     struct {
         uint32_t count;
         uint64_t frames[CHAIN_MAX * (CHAIN_DEEP + 3)]; /* outermost first; of a native function: its number + 1 */

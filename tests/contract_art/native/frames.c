@@ -2,6 +2,7 @@
  * libraries are left out. */
 #include "engine/backend/art/frames.h"
 #include "engine/backend/linux/suspend.h"
+#include "engine/base/hint.h"
 #include "tests/contract_art/native/chain.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
@@ -106,38 +107,106 @@ static void without_native_frames_a_stack_has_the_managed_ones(struct contract *
     chain_run("nmnn");
 }
 
+/* Compares a stack, outermost first, with the first `outer` expected frames. Frames may be missing when the walk has
+ * counted that, but no other frame may be there. */
+static void check_known_frames(const uint64_t *frames, uint32_t frame_count, uint32_t outer, const char *when)
+{
+    uint32_t n = 0, next = 0, others = 0;
+    for (uint32_t i = 0; i < frame_count; i++) {
+        uint64_t frame = chain_frame(frames[i]);
+        if (!frame)
+            continue;
+        while (next < outer && chain.expected.frames[next] != frame)
+            next++;
+        others += next++ >= outer;
+        n++;
+    }
+    CHECK(chain.c, others == 0, "%s, plan \"%s\": %u of %u frames do not exist", when, chain.plan, others, n);
+    CHECK(chain.c, n == outer || strobe_load_relaxed(&gaps) > gaps_before,
+          "%s, plan \"%s\": %u of %u frames, not counted", when, chain.plan, n, outer);
+}
+
+/* Takes the native frames without registers, after the managed ones. The native frames inside the innermost managed
+ * frame are then unknown. */
+static void take_without_registers(const struct strobe_window *stack, const char *when)
+{
+    uint32_t count, outer = 0;
+    gaps_before = strobe_load_relaxed(&gaps);
+    enum strobe_walk_end native = strobe_art_walk_native(&whole, &here.host, &walk, NULL, stack);
+    strobe_art_merge_frames(&walk, STROBE_WALK_ROOT, native, taken + STROBE_STACK_DEPTH_MAX, STROBE_STACK_DEPTH_MAX,
+                            &count);
+    for (uint32_t i = 0; i < chain.expected.count; i++)
+        outer = chain.expected.frames[i] == chain.sample ? i + 1 : outer;
+    check_known_frames(taken + STROBE_STACK_DEPTH_MAX - count, count, outer, when);
+}
+
 /* Breaks the chain of frame records below the managed frames: the walk must find the frames outside of them again, or
  * leave them out and count it. */
 static void take_with_a_broken_chain(void)
 {
-    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-    struct strobe_window stack = own_stack(frame);
+    struct strobe_window stack = own_stack((uint64_t)(uintptr_t)__builtin_frame_address(0));
     strobe_art_walk_managed(&walk, &chain.c->libart, strobe_art_current(&chain.c->libart));
-    uint32_t count, outer = 0, n = 0;
-    gaps_before = strobe_load_relaxed(&gaps);
-    enum strobe_walk_end native = strobe_art_walk_native(&whole, &here.host, &walk, NULL, &stack);
-    strobe_art_merge_frames(&walk, STROBE_WALK_ROOT, native, taken + STROBE_STACK_DEPTH_MAX, STROBE_STACK_DEPTH_MAX,
-                            &count);
-    /* The native frames inside the innermost managed frame are unknown. */
-    for (uint32_t i = 0; i < chain.expected.count; i++)
-        outer = chain.expected.frames[i] == chain.sample ? i + 1 : outer;
-    const uint64_t *frames = taken + STROBE_STACK_DEPTH_MAX - count;
-    for (uint32_t i = 0; i < count; i++)
-        n += chain_frame(frames[i]) != 0;
-    if (n == outer)
-        check_frames(frames, count, outer, "without registers");
-    else
-        CHECK(chain.c, strobe_load_relaxed(&gaps) > gaps_before, "plan \"%s\": %u of %u frames, not counted",
-              chain.plan, n, outer);
+    take_without_registers(&stack, "without registers");
 }
+
+static const char *const broken_plans[] = {"", "n", "nn", "m", "nm", "mnn", "nnmn", "mmm", "nmnmn"};
 
 static void frames_outside_of_managed_ones_are_found_without_registers(struct contract *c)
 {
-    static const char *const plans[] = {"", "n", "nn", "m", "nm", "mnn", "nnmn", "mmm", "nmnmn"};
     chain_open(c, take_with_a_broken_chain);
     prepare_walks(c);
-    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
-        chain_run(plans[i]);
+    for (size_t i = 0; i < sizeof broken_plans / sizeof *broken_plans; i++)
+        chain_run(broken_plans[i]);
+}
+
+/* Returns the address of the outermost managed frame that the innermost call of managed code has entered. */
+static uint64_t entered_frame(void)
+{
+    const struct strobe_art_found *f = &walk.found;
+    for (uint32_t i = STROBE_STACK_DEPTH_MAX; i-- > STROBE_STACK_DEPTH_MAX - f->managed_count;)
+        if (f->method[i] == chain.deep && f->method_place[i] & STROBE_ART_PLACE_ENDS)
+            return f->method_place[i] & ~STROBE_ART_PLACE_ENDS;
+    return 0;
+}
+
+/* Returns the first frame record from `at` up, below chain.entered, with a return address in the runtime. */
+static STROBE_READS_STACKS const struct strobe_frame_record *find_runtime_record(uint64_t at)
+{
+    for (; at < chain.entered; at += sizeof(uintptr_t)) {
+        const struct strobe_frame_record *r = (const struct strobe_frame_record *)(uintptr_t)at;
+        uint64_t next = strobe_frame_pointer(r->next), pc = strobe_frame_strip(r->return_address);
+        if (next > at && next <= chain.entered && strobe_art_code_at(whole.code, pc - 1) & STROBE_ART_CODE_RUNTIME)
+            return r;
+    }
+    return NULL;
+}
+
+/* Writes two old frame records into the outermost frame of managed code, as in words of it that were never written: the
+ * record of a function of the runtime, and that of its caller in libapp.so. Both have returned. The second leads to the
+ * function that entered managed code, past the records of the functions between. The frame gets its words back. */
+static STROBE_READS_STACKS void take_with_old_records(void)
+{
+    struct strobe_window stack = own_stack((uint64_t)(uintptr_t)__builtin_frame_address(0));
+    strobe_art_walk_managed(&walk, &chain.c->libart, strobe_art_current(&chain.c->libart));
+    uint64_t place = entered_frame() + sizeof(uint64_t);
+    struct strobe_frame_record *old = (struct strobe_frame_record *)(uintptr_t)place, saved[2];
+    const struct strobe_frame_record *entry = find_runtime_record(place);
+    CHECK(chain.c, entry >= old + 2, "plan \"%s\": no place for two records", chain.plan);
+    if (entry < old + 2)
+        return;
+    saved[0] = old[0], saved[1] = old[1];
+    old[0] = (struct strobe_frame_record){(uintptr_t)(old + 1), entry->return_address};
+    old[1] = (struct strobe_frame_record){(uintptr_t)chain.entered, (uintptr_t)chain.return_pc};
+    take_without_registers(&stack, "with old records");
+    old[0] = saved[0], old[1] = saved[1];
+}
+
+static void an_old_record_outside_of_managed_frames_is_not_taken_without_registers(struct contract *c)
+{
+    chain_open(c, take_with_old_records);
+    prepare_walks(c);
+    for (size_t i = 0; i < sizeof broken_plans / sizeof *broken_plans; i++)
+        chain_run(broken_plans[i]);
 }
 
 /* ---- at each instruction ---- */
@@ -232,6 +301,8 @@ const struct contract_case contract_cases_frames[] = {
     {"without_native_frames_a_stack_has_the_managed_ones", without_native_frames_a_stack_has_the_managed_ones, 0},
     {"frames_outside_of_managed_ones_are_found_without_registers",
      frames_outside_of_managed_ones_are_found_without_registers, 0},
+    {"an_old_record_outside_of_managed_frames_is_not_taken_without_registers",
+     an_old_record_outside_of_managed_frames_is_not_taken_without_registers, 0},
     {"a_stack_is_right_at_each_instruction_of_native_code", a_stack_is_right_at_each_instruction_of_native_code, 0},
     {NULL, NULL, 0},
 };
