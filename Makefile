@@ -12,8 +12,8 @@
 VERSION := 0.1.0
 
 B ?= build
-# Each file has one name, relative to this directory where that is possible. The files of dependencies name objects: they
-# would not count for an object that another run of make gives another name.
+# Each file has one name, relative to this directory where that is possible. The files of dependencies name objects.
+# They would not count for an object that another run of make gives another name.
 override B := $(patsubst $(CURDIR)/%,%,$(abspath $B))
 ifeq ($(origin CC),default)
 CC := gcc

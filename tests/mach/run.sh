@@ -168,9 +168,21 @@ row s_75_worker_blocks_worker "S-75: the wakers of workers are found" \
 
 check 'a scenario with read-write locks plays' play rwlocks tests/mach/rwlocks.scn
 holds rwlocks \
-    'the wakers of readers and writers are found' \
-    's["true_wakers"] >= 50 and s["waker_recall"] > 0.9 and s["waker_precision"] > 0.9' \
     'the agreement is as good as with other locks' 's["agreement"] > 0.8 and s["blocked_error"] < 0.02'
+
+# Of 1,800 waits in 12 seeds 97 % have their waker. A seed alone has 150 waits, and between 90 and 100 %. By chance, fewer
+# than 95 % of all would have it in one of 10^6 builds (a standard deviation is 0.4 %).
+wakers_of_rwlocks_are_found() {
+    "$strobe" run tests/mach/rwlocks.scn --runtime mach --seeds 1..12 --json | python3 -c '
+import json, sys
+runs = [json.loads(line) for line in sys.stdin]
+total = {k: sum(r[k] for r in runs) for k in ("true_wakers", "found_wakers", "claimed_wakers", "right_wakers")}
+print(total)
+sys.exit(not (len(runs) == 12 and total["true_wakers"] > 1200 and
+              total["found_wakers"] > 0.95 * total["true_wakers"] and
+              total["right_wakers"] > 0.95 * total["claimed_wakers"]))'
+}
+check 'the wakers of readers and writers are found' wakers_of_rwlocks_are_found
 
 # The lab implements all locks and waits of the player. The C library would misinterpret the lab's lock objects.
 lab_answers_all_locks() {

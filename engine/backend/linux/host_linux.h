@@ -59,7 +59,8 @@ struct strobe_linux {
 };
 
 /* Returns the time in ticks of the captures of this process, after the first strobe_linux_init. Threads that outlive a
- * capture use it, such as that of the control server: a capture that begins sets its strobe_linux up anew. Any thread. */
+ * capture use it, such as that of the control server: a capture that begins sets its strobe_linux up anew. Any thread.
+ */
 uint64_t strobe_linux_now(void);
 
 /* Looks up the kernel's clock function, which takes memory from the heap at the first call. strobe_linux_init does the
