@@ -149,11 +149,17 @@ static void take_sample(void *thread)
     strobe_point_called(t, strobe_switched(), STROBE_KIND_JNI, 0, site);
 }
 
+/* The stack table of the session has a stack of all frames. (Hooks of the runtime record shorter ones after it.) */
 static void check_depth(void)
 {
-    const struct strobe_stack_node *node =
-        strobe_stack_node_of(&strobe_art.engine.session.stacks, strobe_local.thread->pending.record.stack);
-    if (!node || node->depth < FRAMES)
+    const struct strobe_stack_table *stacks = &strobe_art.engine.session.stacks;
+    uint32_t depth = 0;
+    for (uint32_t id = 1; id <= strobe_stack_node_count(stacks); id++) {
+        const struct strobe_stack_node *node = strobe_stack_node_of(stacks, id);
+        if (node && node->depth > depth)
+            depth = node->depth;
+    }
+    if (depth < FRAMES)
         abort();
 }
 
@@ -313,20 +319,30 @@ static void stop_and_resume(struct stops *s)
     }
 }
 
-static void *run_stopper(void *arg)
+static void attach_as_daemon(const char *name)
 {
-    struct stops *s = arg;
     struct strobe_jni *env;
-    struct strobe_jvm_attach how = {STROBE_JNI_VERSION, "stopper", NULL};
+    struct strobe_jvm_attach how = {STROBE_JNI_VERSION, name, NULL};
     int32_t (*attach)(struct strobe_jvm *, struct strobe_jni **, void *) =
         (int32_t(*)(struct strobe_jvm *, struct strobe_jni **, void *))(uintptr_t)strobe_jvm_at(
             art.vm, STROBE_JVM_ATTACH_AS_DAEMON);
-    strobe_local.busy = 1;
     if (attach(art.vm, &env, &how) != STROBE_JNI_OK)
         abort();
+}
+
+static void detach(void)
+{
+    ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(art.vm, STROBE_JVM_DETACH))(art.vm);
+}
+
+static void *run_stopper(void *arg)
+{
+    struct stops *s = arg;
+    strobe_local.busy = 1;
+    attach_as_daemon("stopper");
     stop_and_resume(s);
     strobe_store_release(&s->over, 1);
-    ((int32_t(*)(struct strobe_jvm *))(uintptr_t)strobe_jvm_at(art.vm, STROBE_JVM_DETACH))(art.vm);
+    detach();
     return NULL;
 }
 
@@ -345,6 +361,53 @@ static void stop_rows(void)
     double read = median(s.read, STOPS);
     bench_row_note("a thread in native code suspended by the runtime", "ns", median(s.suspend, STOPS) - read);
     bench_row_note("and resumed", "ns", median(s.resume, STOPS) - read);
+}
+
+/* ---- a capture beside many threads */
+
+enum { BESIDE = 200, CAPTURES = 21, WAKE_NS = 20 * 1000 * 1000, CAPTURED_NS = 50 * 1000 * 1000 };
+
+static strobe_a32 beside_over;
+
+/* Wakes up often, as threads with timers do. */
+static void *stand_beside(void *unused)
+{
+    attach_as_daemon("beside");
+    while (!strobe_load_acquire(&beside_over))
+        nanosleep(&(struct timespec){0, WAKE_NS}, NULL);
+    detach();
+    return unused;
+}
+
+static double elapsed_ms(const struct timespec *since)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - since->tv_sec) * 1e3 + (double)(now.tv_nsec - since->tv_nsec) / 1e6;
+}
+
+static void capture_rows(void)
+{
+    static double start[CAPTURES], stop[CAPTURES];
+    pthread_t thread[BESIDE];
+    struct timespec since;
+    for (int i = 0; i < BESIDE; i++)
+        if (pthread_create(&thread[i], NULL, stand_beside, NULL))
+            abort();
+    for (int i = 0; i < CAPTURES; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &since);
+        begin(1000000, false);
+        start[i] = elapsed_ms(&since);
+        nanosleep(&(struct timespec){0, CAPTURED_NS}, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &since);
+        strobe_art_stop();
+        stop[i] = elapsed_ms(&since);
+    }
+    strobe_store_release(&beside_over, 1);
+    for (int i = 0; i < BESIDE; i++)
+        pthread_join(thread[i], NULL);
+    bench_row_most("a capture started beside 200 threads", "ms", median(start, CAPTURES), 20);
+    bench_row_most("and stopped", "ms", median(stop, CAPTURES), 50);
 }
 
 /* ---- all benches */
@@ -382,6 +445,7 @@ static void whole_stack_rows(int repetitions)
 static void run(int repetitions)
 {
     stop_rows();
+    capture_rows();
     gbench_add(&(struct gbench_spec){.name = "art/bare", .run = at_depth, .arg = &bare, .batch = BATCH});
     gbench_add(&(struct gbench_spec){.name = "art/walk", .run = at_depth, .arg = &ours, .batch = BATCH});
     gbench_run("art/(bare|walk)", repetitions, 0.05);
