@@ -170,8 +170,8 @@ check 'a scenario with read-write locks plays' play rwlocks tests/mach/rwlocks.s
 holds rwlocks \
     'the agreement is as good as with other locks' 's["agreement"] > 0.8 and s["blocked_error"] < 0.02'
 
-# Of 1,800 waits in 12 seeds 97 % have their waker. A seed alone has 150 waits, and between 90 and 100 %. By chance, fewer
-# than 95 % of all would have it in one of 10^6 builds (a standard deviation is 0.4 %).
+# Of 1,800 waits in 12 seeds 97 % have their waker. A seed alone has 150 waits, and 90 to 100 % of them. The standard
+# deviation of the sum is 0.4 %, so that fewer than 95 % would have it by chance in one of 10^6 builds.
 wakers_of_rwlocks_are_found() {
     "$strobe" run tests/mach/rwlocks.scn --runtime mach --seeds 1..12 --json | python3 -c '
 import json, sys
