@@ -12,9 +12,6 @@
 VERSION := 0.1.0
 
 B ?= build
-# Each file has one name, relative to this directory where that is possible. The files of dependencies name objects.
-# They would not count for an object that another run of make gives another name.
-override B := $(patsubst $(CURDIR)/%,%,$(abspath $B))
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -74,7 +71,10 @@ haste         = $(if $(HASTE),$(hasty))
 # The lab's objects have line numbers and no types or variables, which take a fifth of the compile time.
 lab_debug    := $(if $(filter -g,$(CFLAGS)),-g1)
 # Removes the build directory's path from objects. Coverage builds keep it, because lcov needs the path.
-here          = $(if $(findstring coverage,$(CFLAGS)),,-ffile-prefix-map="$(CURDIR)=.")
+# Files of dependencies name an object both ways, because B may be absolute (suites call make so) or relative.
+from_here     = $(patsubst $(CURDIR)/%,%,$(abspath $1))
+here          = $(if $(findstring coverage,$(CFLAGS)),,-ffile-prefix-map="$(CURDIR)=.") \
+                -MT "$(call from_here,$@)" -MT "$(abspath $@)"
 compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste) $(shared) $(here)
 assemble      = $(CC) $(CPPFLAGS) -I. -MMD -MP $(here)
 link          = $(CC) $(ldflags) $(LDFLAGS)

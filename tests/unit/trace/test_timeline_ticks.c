@@ -33,9 +33,9 @@ static void a_call_that_ended_a_wait_and_took_long_had_lost_its_processor(void *
     begin();
     call_cpu(0, 4 * MS, "a", 1 * MS, STROBE_FLAG_NO_WAIT);
     end(5 * MS);
+    assert_int_equal(recording_find(&recording, "[write]", 0)->no_wait, 1);
     expect("a[0,5000) .[write][0,4000) ..[runnable][1000,4000)");
     assert_int_equal(recording.stats.runnables, 1);
-    assert_int_equal(recording_find(&recording, "[write]", 0)->no_wait, 1);
 }
 
 static void a_call_that_ended_a_wait_and_hardly_lost_its_processor_is_whole(void **state)
@@ -53,8 +53,8 @@ static void a_call_that_ended_no_wait_waited_itself(void **state)
     begin();
     call_cpu(0, 4 * MS, "a", 1 * MS, 0);
     end(5 * MS);
-    expect("a[0,5000) .[write][0,4000)");
     assert_int_equal(recording_find(&recording, "[write]", 0)->no_wait, 0);
+    expect("a[0,5000) .[write][0,4000)");
 }
 
 static void time_that_others_had_the_processor_is_runnable_under_the_same_frames(void **state)
