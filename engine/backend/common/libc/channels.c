@@ -4,7 +4,6 @@
 #include "engine/backend/common/libc/channels.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 enum { CHANNELS = 1 << STROBE_CHANNELS_LOG2, TRIES = 64, EVENTS = 64 };
@@ -172,11 +171,13 @@ static bool is_waited_for(const struct strobe_thread *t, uint64_t what)
     return strobe_load_seq_cst(&t->engine->blocking->block[strobe_block_index(what)].waiting) != 0;
 }
 
-/* A thread that waits for a channel has found it empty, and an empty channel has room for PIPE_BUF bytes at least. A
- * longer write can wait for room although it ends another thread's wait. */
+/* A thread that waits for a channel has found it empty, and an empty channel has room for PIPE_BUF bytes of Linux at
+ * least (pipe(7)). A longer write can wait for room although it ends another thread's wait. */
+enum { ROOM_BYTES = 4096 };
+
 static void pass_bytes(const struct strobe_hook_scope *s, uint64_t what, enum strobe_release how, size_t bytes)
 {
-    if (bytes <= PIPE_BUF)
+    if (bytes <= ROOM_BYTES)
         strobe_hook_passes(s, what, how);
     else
         strobe_hand_over(s->thread, what, how, s->site);

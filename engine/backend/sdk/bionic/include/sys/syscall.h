@@ -27,6 +27,7 @@
 #define SYS_process_vm_readv   __NR_process_vm_readv
 #define SYS_read               __NR_read
 #define SYS_readlinkat         __NR_readlinkat
+#define SYS_restart_syscall    __NR_restart_syscall
 #define SYS_rt_sigaction       __NR_rt_sigaction
 #define SYS_rt_tgsigqueueinfo  __NR_rt_tgsigqueueinfo
 #define SYS_sched_setscheduler __NR_sched_setscheduler
