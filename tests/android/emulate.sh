@@ -8,7 +8,7 @@
 # do not need a processor's full speed run. With FULL=1, as in the nightly run, all cases run in both modes.
 # tests/device captures an app that loads the library for Android.
 #
-# takes: 110 s
+# takes: 150 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(cd "$1" && pwd) arm64=$(cd "$2" && pwd) triplet=aarch64-linux-gnu
