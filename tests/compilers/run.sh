@@ -1,7 +1,7 @@
 #!/bin/bash
 # All files, tests included, compile without a warning with gcc and with clang. This suite uses the compiler that did
 # not build B. clang only checks syntax, which yields all its warnings; gcc must generate code. Each header compiles
-# alone.
+# alone. A change of a header is seen whether B is absolute or relative.
 #
 # With FULL=1 the other compiler builds the commands in a directory beside B. Both labs, and one that is built without
 # optimization, write the same bytes when they play.
@@ -57,6 +57,24 @@ done
 if [[ -n ${FULL:-} ]]; then
     check 'unoptimized' "$B-O0" "CC=${first:-gcc}" CFLAGS=-O0 EXPLORE=no "$B-O0/strobe" "$B-O0/strobe-lab"
     LIGHT=1 plays_alike unoptimized "$B-O0"
+fi
+
+# rebuilds_by_either_name: an object that was made with an absolute B is made again with a relative B when its header
+# has changed, and only then.
+rebuilds_by_either_name() {
+    local place
+    place=$(realpath -m --relative-to=. "$B")/either
+    local object=$place/obj/engine/base/pid_text.o
+    make --no-print-directory "B=$PWD/$place" "$PWD/$object" &&
+        ! make --no-print-directory "B=$place" "$object" | grep ' cc ' &&
+        make --no-print-directory "B=$place" -W engine/base/pid_text.h "$object" | grep ' cc '
+}
+if rebuilds_by_either_name >"$B/log/either.log" 2>&1; then
+    ((passed++))
+else
+    ((failed++))
+    echo 'FAIL an object has a name under which a change of its header is not seen'
+    cat "$B/log/either.log"
 fi
 
 # Each header includes all headers that it uses, so a source that includes only this header compiles. Not checked:
