@@ -267,12 +267,13 @@ static void wait_for_ever(struct strobe_jni *env, struct stage *s)
     java_exit(env, s->lock);
 }
 
+/* The time is over long after the notification, also on a busy machine. */
 static void wait_for_a_while(struct strobe_jni *env, struct stage *s)
 {
     stage_await(s, 1);
     java_enter(env, s->lock);
     s->cue++;
-    java_wait(env, s->lock, 3 * STAGE_PAUSE_MS);
+    java_wait(env, s->lock, 12 * STAGE_PAUSE_MS);
     java_exit(env, s->lock);
 }
 
