@@ -77,7 +77,7 @@ enum strobe_status sim_cpu_timer_ring(struct sim_thread *thread)
     struct sim_thread_inside *t = thread->inside;
     if (thread->state == SIM_ENDED)
         return STROBE_GONE;
-    if (thread->state != SIM_READY || !t->clock.fn || !t->left_ns)
+    if (thread->state != SIM_READY || !t->clock.fn || !(t->left_ns || t->clock_busy))
         return STROBE_UNSUPPORTED;
     t->clock_rings = true;
     return STROBE_OK;

@@ -202,7 +202,9 @@ void sim_compute_in_kernel(uint64_t ns);
  * A thread has at most one CPU timer. The timer calls `fn` on the thread itself, like a signal handler, each time the
  * thread has used another period_ns of CPU. This happens in the middle of a sim_compute, or where the thread computes
  * its charges. While fn runs, compute_ns and compute_left_ns of the thread describe the interrupted compute. fn may
- * charge the thread and compute, but must not block. A period that ends while fn runs is lost. */
+ * charge the thread and compute, but must not block. A period that ends while fn runs is lost. A request by
+ * sim_cpu_timer_ring() is kept, like a signal that is blocked during its handler: fn is called again when it returns.
+ */
 
 enum sim_cpu_timer_mode {
     SIM_CPU_TIMER_EXACT, /* like a task-clock event that counts user mode only: fires when it is due. A period that ends
@@ -226,7 +228,7 @@ enum strobe_status sim_cpu_timer(struct sim_thread *t, const struct sim_cpu_time
 
 /* Calls the fn that sim_cpu_timer last set, with a period or without, as soon as the thread has a core again. This is
  * like a signal to a preempted thread; the timer's periods continue unchanged. STROBE_UNSUPPORTED: the thread does not
- * wait for a core in the middle of computing, or has no fn. STROBE_GONE: it has ended. Any. */
+ * wait for a core in the middle of computing or of fn, or has no fn. STROBE_GONE: it has ended. Any. */
 enum strobe_status sim_cpu_timer_ring(struct sim_thread *t);
 
 /* Counts of the thread's timer: calls of fn, and ends of periods without a call. A period's end has no call when it

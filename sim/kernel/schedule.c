@@ -646,7 +646,7 @@ static void thread_compute(struct sim_kernel *k, struct sim_thread_inside *t, ui
         sim_leave(k, t);
         if (t->clock.period_ns)
             sim_cpu_timer_check(t);
-        if (t->clock_rings && !t->in_kernel)
+        while (t->clock_rings && !t->in_kernel)
             interrupt_compute(k, t);
         if (!t->left_ns)
             break;

@@ -135,6 +135,48 @@ static void a_compute_has_its_length_although_its_thread_gives_way_in_a_tick(voi
     stage_close();
 }
 
+static void notes_rest_and_reads_its_clock(struct sim_thread *self, void *unused)
+{
+    (void)unused;
+    note(self->compute_left_ns);
+    sim_read_cpu_ns(self);
+}
+
+static struct sim_thread *rung_thread;
+enum { RUNG = 1, COMPUTED };
+
+/* Its tick comes when its turn is over, `rest_ns` before its compute ends. */
+static void computes_with_one_tick(void *rest_ns)
+{
+    struct sim_cpu_timer timer = {.period_ns = FIRST_TURN + US, .fn = notes_rest_and_reads_its_clock};
+    assert_int_equal(sim_cpu_timer(sim_self(), &timer), STROBE_OK);
+    sim_compute(FIRST_TURN + US + *(const uint64_t *)rest_ns);
+    note(COMPUTED);
+}
+
+static void rings_when_it_gets_the_core(void *unused)
+{
+    (void)unused;
+    assert_int_equal(sim_cpu_timer_ring(rung_thread), STROBE_OK);
+    note(RUNG);
+}
+
+/* The thread gives way in its timer's function: the request is kept until the function has returned. */
+static void a_request_during_a_tick_calls_its_function_again_at_the_same_place(void **state)
+{
+    (void)state;
+    for (uint64_t rest_ns = 0; rest_ns <= 100 * US; rest_ns += 100 * US) {
+        stage_lines(1, FOREVER);
+        rung_thread = enter("rung", computes_with_one_tick, &rest_ns);
+        enter("other", rings_when_it_gets_the_core, NULL);
+        play(SIM_END_DONE);
+        const uint64_t expected[] = {rest_ns, RUNG, rest_ns, COMPUTED};
+        assert_int_equal(note_count, 4);
+        assert_memory_equal(notes, expected, sizeof expected);
+        stage_close();
+    }
+}
+
 static struct sim_thread *read_thread;
 
 static void computes_then_reads_another_clock(void *ns)
@@ -383,6 +425,7 @@ int main(void)
         cmocka_unit_test(two_threads_take_turns_at_each_tick),
         cmocka_unit_test(a_thread_that_reads_its_clock_gives_way_when_its_turn_is_over),
         cmocka_unit_test(a_compute_has_its_length_although_its_thread_gives_way_in_a_tick),
+        cmocka_unit_test(a_request_during_a_tick_calls_its_function_again_at_the_same_place),
         cmocka_unit_test(a_thread_whose_clock_is_read_after_its_turn_gives_way_at_once),
         cmocka_unit_test(a_woken_thread_that_is_due_has_the_core_before_its_wakers_call_returns),
         cmocka_unit_test(a_heavy_thread_ends_the_turn_of_a_light_one_where_wakeups_are_weighed),
