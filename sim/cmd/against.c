@@ -21,6 +21,7 @@ static void note_causes(struct strobe_against_row *row, const struct sim_result 
         longest = (double)r->threads[i].thread_ns > longest ? (double)r->threads[i].thread_ns : longest;
     row->unseen = fraction_of_ns(unseen, all);
     row->running = fraction_of_ns(running, all);
+    row->starved = fraction_of_ns((double)s->starved_wrong_ns, all);
     row->waiting = fraction_of_ns(wrong - running, all);
     row->blocked_error = s->blocked_error;
     row->overhead = s->overhead;
@@ -69,18 +70,21 @@ void strobe_against_print(struct strobe_against *a, const char *policy, const ch
     size_t near = count_below(a, NEAR_POINTS), far = count_below(a, FAR_POINTS);
     fprintf(out, "%s is below %s by more than %d point in %zu of %zu seeds (%.1f %%), by more than %d in %zu\n", policy,
             other, NEAR_POINTS, near, a->count, 100 * (double)near / (double)a->count, FAR_POINTS, far);
-    fprintf(out, "\n  %-10s %8s %8s %8s   %8s %8s %8s %8s %8s %7s %7s %7s\n", "seed", policy, other, "below", "unseen",
-            "running", "waiting", "blocked", "overhead", "threads", "wanted", "had");
+    fprintf(out, "\n  %-10s %8s %8s %8s   %8s %8s %8s %8s %8s %8s %7s %7s %7s\n", "seed", policy, other, "below",
+            "unseen", "running", "starved", "waiting", "blocked", "overhead", "threads", "wanted", "had");
     for (size_t i = 0; i < a->count && i < WORST; i++) {
         const struct strobe_against_row *r = &a->rows[i];
-        fprintf(out, "  %-10llu %7.2f%% %7.2f%% %8.2f   %7.2f%% %7.2f%% %7.2f%% %7.2f%% %7.2f%% %7u %7.2f %7.2f\n",
+        fprintf(out,
+                "  %-10llu %7.2f%% %7.2f%% %8.2f   %7.2f%% %7.2f%% %7.2f%% %7.2f%% %7.2f%% %7.2f%% %7u %7.2f %7.2f\n",
                 (unsigned long long)r->seed, 100 * r->judged, 100 * r->other, 100 * (r->other - r->judged),
-                100 * r->unseen, 100 * r->running, 100 * r->waiting, 100 * r->blocked_error, 100 * r->overhead,
-                r->threads, r->wanted, r->had);
+                100 * r->unseen, 100 * r->running, 100 * r->starved, 100 * r->waiting, 100 * r->blocked_error,
+                100 * r->overhead, r->threads, r->wanted, r->had);
     }
     fprintf(out,
             "\n  unseen: %s says nothing. running, waiting: what it says is wrong, unseen time included, while\n"
-            "  the thread runs or wants to, and while it waits. These are parts of all threads' time.\n"
+            "  the thread runs or wants to, and while it waits. These are parts of all threads' time. starved: the\n"
+            "  part of `running` in which a thread waits for a processor that it never gets again. Only a sampler\n"
+            "  that reads threads which do not run, as the policy ideal does, sees where it is.\n"
             "  blocked: by how much blocked time is wrong. wanted, had: processors, at a time, on average.\n",
             policy);
 }

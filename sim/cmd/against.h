@@ -13,6 +13,7 @@ struct strobe_against_row {
     /* Where the judged policy is wrong: parts of all threads' time. */
     double unseen;  /* it says nothing */
     double running; /* it is wrong or says nothing, while the thread is on a processor or wants one */
+    double starved; /* ... of that, after the thread's last time on a processor */
     double waiting; /* ... while it waits for something else */
     double blocked_error, overhead;
     double wanted, had; /* processors at a time, on average: wanted by all threads, and had */

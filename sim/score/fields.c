@@ -40,6 +40,7 @@ const struct sim_field sim_fields[SIM_FIELD_COUNT_ALL] = {
     WHOLE(resolved_ns, SIM_FIELD_NS),
     WHOLE(running_ns, SIM_FIELD_NS),
     WHOLE(running_agree_ns, SIM_FIELD_NS),
+    WHOLE(starved_wrong_ns, SIM_FIELD_NS),
     WHOLE(seen_ns, SIM_FIELD_NS),
     WHOLE(seen_agree_ns, SIM_FIELD_NS),
     WHOLE(unseen_ns, SIM_FIELD_NS),

@@ -14,7 +14,7 @@ struct sim_field {
 };
 
 /* The first SIM_FIELD_HEADLINES fields are the headlines. */
-enum { SIM_FIELD_HEADLINES = 21, SIM_FIELD_COUNT_ALL = 55 };
+enum { SIM_FIELD_HEADLINES = 21, SIM_FIELD_COUNT_ALL = 56 };
 extern const struct sim_field sim_fields[SIM_FIELD_COUNT_ALL];
 
 double sim_field_value(const struct sim_field *f, const struct sim_score *s);

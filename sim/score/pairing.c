@@ -223,6 +223,7 @@ static void score_add_threads(struct sim_score *out)
         out->resolved_ns += t->resolved_ns;
         out->running_ns += t->running_ns;
         out->running_agree_ns += t->running_agree_ns;
+        out->starved_wrong_ns += t->starved_wrong_ns;
     }
 }
 

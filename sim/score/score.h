@@ -76,11 +76,13 @@ struct sim_method_score {
 struct sim_thread_score {
     uint32_t track; /* in the truth */
     uint64_t thread_ns, agree_ns, resolved_ns, running_ns, running_agree_ns;
+    uint64_t starved_wrong_ns; /* time without agreement after the thread's last time on a processor, in which it waited
+                                  for a processor. No sample that the thread takes itself can show this place */
     uint64_t true_blocked_ns, claimed_blocked_ns;
 };
 
 struct sim_score {
-    uint64_t thread_ns, agree_ns, resolved_ns, running_ns, running_agree_ns;
+    uint64_t thread_ns, agree_ns, resolved_ns, running_ns, running_agree_ns, starved_wrong_ns;
     double agreement, agreement_resolved, agreement_running;      /* 1 when there is no such time */
     uint64_t true_calls, found_calls, claimed_calls, right_calls; /* long calls only */
     double recall, precision;

@@ -36,11 +36,11 @@ struct meter {
     uint64_t before_ns;
 };
 
-/* Time at which two paths are equal: in total, and on a core or waiting for one. */
+/* Time at which two paths are equal: in total, on a core or waiting for one, and waiting for one in vain. */
 struct agreement {
     bool now;
-    uint64_t since_ns, since_off_ns, sum_ns, running_ns;
-    struct meter off;
+    uint64_t since_ns, since_off_ns, sum_ns, running_ns, starved_ns;
+    struct meter off, off_core;
 };
 
 /* Open methods of one side. */
@@ -77,6 +77,7 @@ struct sim_sweep {
     size_t level_room[2]; /* of the truth, of the reconstruction */
 
     uint64_t begin_ns, end_ns, long_ns;
+    uint64_t last_core_ns; /* end of its last time on a core; end_ns when the truth has no cores */
     struct agreement agreement;
     struct meter cores, messages;
     struct meter idle, off, off_and_idle; /* reconstructed as off its processor; truly blocked; both */
@@ -154,6 +155,21 @@ static uint64_t in_life(const struct sim_sweep *s, uint64_t time_ns)
     return time_ns < s->end_ns ? time_ns : s->end_ns;
 }
 
+static uint64_t meter_passed(struct meter *m, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t before_ns = meter_at(m, from_ns);
+    return meter_at(m, to_ns) - before_ns;
+}
+
+/* Returns the time between two instants in which the thread waited for a core without getting one any more. `off`: time
+ * in which it waited for something else. */
+static uint64_t starved_passed(const struct sim_sweep *s, struct meter *off, uint64_t from_ns, uint64_t to_ns)
+{
+    if (from_ns < s->last_core_ns)
+        from_ns = s->last_core_ns;
+    return to_ns > from_ns ? to_ns - from_ns - meter_passed(off, from_ns, to_ns) : 0;
+}
+
 /* Records whether the paths are equal from `now` on. */
 static void sweep_set_agreement(struct sim_sweep *s, struct agreement *a, uint64_t now_ns, bool equal)
 {
@@ -165,6 +181,7 @@ static void sweep_set_agreement(struct sim_sweep *s, struct agreement *a, uint64
     if (!equal) {
         a->sum_ns += now_ns - a->since_ns;
         a->running_ns += now_ns - a->since_ns - (off_ns - a->since_off_ns);
+        a->starved_ns += starved_passed(s, &a->off_core, a->since_ns, now_ns);
     }
     a->since_ns = now_ns;
     a->since_off_ns = off_ns;
@@ -200,12 +217,6 @@ static void sweep_pass_time(struct sim_sweep *s, struct times *t, uint64_t now_n
     if (name < s->method_count && now_ns > t->last_ns)
         s->methods[name].true_self_ns += now_ns - t->last_ns;
     t->last_ns = now_ns;
-}
-
-static uint64_t meter_passed(struct meter *m, uint64_t from_ns, uint64_t to_ns)
-{
-    uint64_t before_ns = meter_at(m, from_ns);
-    return meter_at(m, to_ns) - before_ns;
 }
 
 /* The same for the reconstruction: the innermost call `c` (NULL: none) gets the time that is not shown as off the
@@ -487,8 +498,9 @@ static bool sweep_start(struct sim_sweep *s, const struct sim_pair *pair, const 
     s->of_truth.last_ns = s->of_reconstruction.last_ns = s->begin_ns;
     s->cores = (struct meter){.spans = t ? t->cpu : NULL, .count = t ? t->cpu_count : 0};
     s->messages = (struct meter){.spans = t ? t->messages : NULL, .count = t ? t->message_count : 0};
-    s->agreement = (struct agreement){.since_ns = s->begin_ns, .off = {.spans = off->at, .count = off->count}};
-    s->off = s->agreement.off;
+    s->last_core_ns = t && t->cpu_count ? in_life(s, t->cpu[t->cpu_count - 1].end_ns) : s->end_ns;
+    s->off = (struct meter){.spans = off->at, .count = off->count};
+    s->agreement = (struct agreement){.since_ns = s->begin_ns, .off = s->off, .off_core = s->off};
     s->idle = (struct meter){.spans = c ? c->idle : NULL, .count = c ? c->idle_count : 0};
     if (!sweep_intersect(&s->off, &s->idle, &s->both))
         return false;
@@ -504,6 +516,7 @@ bool sim_sweep_pair(struct sim_sweep *s, const struct sim_pair *pair, uint64_t l
     s->long_ns = long_ns;
     s->out = out;
     struct agreement resolved = s->agreement;
+    struct meter off_core = s->off;
     if (!find_ends(s, pair->truth, &s->true_end, &s->true_end_room) ||
         !find_ends(s, pair->reconstruction, &s->reconstructed_end, &s->reconstructed_end_room) ||
         !first_pass(s, pair) || !second_pass(s, pair, &resolved))
@@ -516,5 +529,6 @@ bool sim_sweep_pair(struct sim_sweep *s, const struct sim_pair *pair, uint64_t l
     thread->resolved_ns = resolved.sum_ns;
     thread->running_ns = life_ns - meter_at(&s->agreement.off, s->end_ns);
     thread->running_agree_ns = s->agreement.running_ns;
+    thread->starved_wrong_ns = starved_passed(s, &off_core, s->begin_ns, s->end_ns) - s->agreement.starved_ns;
     return true;
 }

@@ -159,13 +159,13 @@ static bool same_sums(struct sim_score a, struct sim_score b)
 {
 #define SAME(field) (a.field == b.field)
     return SAME(thread_ns) && SAME(agree_ns) && SAME(resolved_ns) && SAME(running_ns) && SAME(running_agree_ns) &&
-           SAME(agreement) && SAME(agreement_resolved) && SAME(agreement_running) && SAME(true_calls) &&
-           SAME(found_calls) && SAME(claimed_calls) && SAME(right_calls) && SAME(recall) && SAME(precision) &&
-           SAME(false_merges) && SAME(false_splits) && SAME(true_blocked_ns) && SAME(claimed_blocked_ns) &&
-           SAME(blocked_wrong_ns) && SAME(blocked_error) && SAME(true_wakers) && SAME(found_wakers) &&
-           SAME(claimed_wakers) && SAME(right_wakers) && SAME(waker_precision) && SAME(waker_recall) &&
-           SAME(cpu_error) && SAME(alloc_error) && SAME(switch_error) && SAME(samples) && SAME(lost) && SAME(bytes) &&
-           SAME(bytes_per_app_second) && SAME(method_count) && SAME(thread_count);
+           SAME(starved_wrong_ns) && SAME(agreement) && SAME(agreement_resolved) && SAME(agreement_running) &&
+           SAME(true_calls) && SAME(found_calls) && SAME(claimed_calls) && SAME(right_calls) && SAME(recall) &&
+           SAME(precision) && SAME(false_merges) && SAME(false_splits) && SAME(true_blocked_ns) &&
+           SAME(claimed_blocked_ns) && SAME(blocked_wrong_ns) && SAME(blocked_error) && SAME(true_wakers) &&
+           SAME(found_wakers) && SAME(claimed_wakers) && SAME(right_wakers) && SAME(waker_precision) &&
+           SAME(waker_recall) && SAME(cpu_error) && SAME(alloc_error) && SAME(switch_error) && SAME(samples) &&
+           SAME(lost) && SAME(bytes) && SAME(bytes_per_app_second) && SAME(method_count) && SAME(thread_count);
 #undef SAME
 }
 
@@ -184,8 +184,8 @@ static bool same(const struct sim_score *a, const struct sim_score *b)
         const struct sim_thread_score *x = &a->threads[i], *y = &b->threads[i];
         if (x->track != y->track || x->thread_ns != y->thread_ns || x->agree_ns != y->agree_ns ||
             x->resolved_ns != y->resolved_ns || x->running_ns != y->running_ns ||
-            x->running_agree_ns != y->running_agree_ns || x->true_blocked_ns != y->true_blocked_ns ||
-            x->claimed_blocked_ns != y->claimed_blocked_ns)
+            x->running_agree_ns != y->running_agree_ns || x->starved_wrong_ns != y->starved_wrong_ns ||
+            x->true_blocked_ns != y->true_blocked_ns || x->claimed_blocked_ns != y->claimed_blocked_ns)
             return false;
     }
     return true;
@@ -207,7 +207,7 @@ static void print(const char *who, const struct sim_score *s)
 
 /* Counts how often each sum was above zero, to show that the random pairs reach each sum. */
 struct reach {
-    uint64_t agreed, folded, found, merges, splits, wakers, blocked;
+    uint64_t agreed, folded, found, merges, splits, wakers, blocked, starved;
 };
 
 static void compare(uint64_t seed, struct reach *reach)
@@ -234,6 +234,7 @@ static void compare(uint64_t seed, struct reach *reach)
     reach->splits += fast.false_splits > 0;
     reach->wakers += fast.right_wakers > 0;
     reach->blocked += fast.blocked_wrong_ns > 0;
+    reach->starved += fast.starved_wrong_ns > 0;
     sim_score_free(&fast);
     sim_score_free(&brute);
     sim_tracks_close(&truth);
@@ -247,12 +248,13 @@ static void the_sweep_equals_an_evaluation_at_every_instant(void **state)
     struct reach reach = {0};
     for (uint64_t seed = 1; seed <= SEEDS; seed++)
         compare(seed, &reach);
-    print_message("agreed %llu folded %llu found %llu merges %llu splits %llu wakers %llu blocked %llu\n",
+    print_message("agreed %llu folded %llu found %llu merges %llu splits %llu wakers %llu blocked %llu "
+                  "starved %llu\n",
                   (unsigned long long)reach.agreed, (unsigned long long)reach.folded, (unsigned long long)reach.found,
                   (unsigned long long)reach.merges, (unsigned long long)reach.splits, (unsigned long long)reach.wakers,
-                  (unsigned long long)reach.blocked);
+                  (unsigned long long)reach.blocked, (unsigned long long)reach.starved);
     assert_true(reach.agreed > OFTEN && reach.folded > OFTEN && reach.found > OFTEN && reach.merges > OFTEN &&
-                reach.splits > OFTEN && reach.wakers > OFTEN && reach.blocked > OFTEN);
+                reach.splits > OFTEN && reach.wakers > OFTEN && reach.blocked > OFTEN && reach.starved > OFTEN);
 }
 
 int main(void)

@@ -227,6 +227,8 @@ static void look_at(struct brute *b, uint64_t from_ns, uint64_t ns, size_t *trut
     b->thread->agree_ns += agrees ? ns : 0;
     b->thread->running_ns += running ? ns : 0;
     b->thread->running_agree_ns += running && agrees ? ns : 0;
+    bool starved = b->life->cpu_count && from_ns >= b->life->cpu[b->life->cpu_count - 1].end_ns;
+    b->thread->starved_wrong_ns += running && starved && !agrees ? ns : 0;
     add_methods(b, &b->truth, truth, true_depth, ns, false);
     add_methods(b, &b->reconstruction, reconstruction, reconstructed_depth, ns, true);
     for (size_t i = 0; i < equal; i++) {
