@@ -21,7 +21,7 @@ source "$home/tests/cli/verdict.sh"
 
 # ---- a session and traces to work with
 
-seq 1 200000 | sort -R --random-source=<(yes) >lines
+seq 1 200000 | shuf --random-source=<(yes) >lines
 if ! "$strobe" record -q -f --no-convert -o good.strobe -- sort -o sorted lines 2>err; then
     echo "FAIL set-up: cannot record: $(<err)"
     echo "0 passed, 1 failed"

@@ -119,19 +119,28 @@ no_thread_of_the_server_is_in() {
     ! "$B/strobe" report --json "$1" | grep strobe-control
 }
 
+# captures_again COUNT FIRST: begins and ends so many captures, whose ids follow each other. One curl sends all
+# requests.
 captures_again() {
-    local i
+    local action
     for ((i = 0; i < $1; i++)); do
-        answers 200 "\"session\":$((i + 3)),\"path\":\"second.strobe\"" /start -X POST &&
-            answers 200 '"state":"stopped"' /stop -X POST || return 1
-    done
+        for action in start stop; do
+            printf '%s\n' "url = http://strobe/$action" "abstract-unix-socket = $server" 'request = POST' \
+                'max-time = 10' 'write-out = "%{http_code}\n"' next
+        done
+    done | sed '$d' | curl -s -K - | paste -d ' ' - - >answers
+    awk -v id="$2" -v count="$1" '
+        { state = NR % 2 ? "running" : "stopped" }
+        !/ 200$/ || !index($0, "\"state\":\"" state "\",\"session\":" id + int((NR - 1) / 2) ",") ||
+            !index($0, "\"path\":\"second.strobe\"") { print NR ": " $0; wrong = 1; exit }
+        END { if (!wrong && NR != 2 * count) print NR " answers"; exit wrong || NR != 2 * count }' answers
 }
 
 no_signal_pends() {
     ! grep -E '^S(ig|hd)Pnd:.*[1-9a-f]' "/proc/$app/task/"*/status
 }
 
-begin 20 app.strobe "$server"
+begin 60 app.strobe "$server"
 check 'the status is JSON' status_is_json
 check 'a session is readable while it is written' session_is_readable /session live.strobe
 check 'a session has its id in its path' session_is_readable /session/1 live.strobe
@@ -160,11 +169,11 @@ check 'the first session is not there any more' answers 404 'only the newest' /s
 check 'the end of the second capture' answers 200 '"state":"stopped","session":2' /stop -X POST
 check 'its file' readable second.strobe
 check 'the first file is as it was' cmp app.strobe first.strobe
-check 'each of 100 captures more is another session' captures_again 100
+check 'each of 100 captures more is another session' captures_again 100 3
 check 'a program that runs on has no pending signals of the engine' no_signal_pends
 stop
 
-begin 20 app.strobe "$server"
+begin 60 app.strobe "$server"
 ./app 1 other.strobe "$server" >other.out
 check 'a name that is taken' grep -q "control: $server: is taken already" other.out
 check 'leaves no session' test ! -e other.strobe
@@ -199,7 +208,7 @@ session_by_tcp_is_readable() {
     tcp_answers 200 '' /session && cp content tcp.strobe && readable tcp.strobe
 }
 
-begin 20 app.strobe :any
+begin 60 app.strobe :any
 check 'the token gives access' token_gives_access
 check 'without the token there is no access' no_token_gives_none
 check 'a session by TCP' session_by_tcp_is_readable

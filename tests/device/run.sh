@@ -94,9 +94,9 @@ app_status() {
     adb -s "$serial" forward --remove "tcp:$port"
 }
 
+. "$root/tests/support/node.sh"
+
 # judge TRACE [OPTION]: Perfetto's trace processor reads the trace. The lines of check_app.mjs are checks.
-node=(node --liftoff-only)
-"${node[@]}" -e 0 2>/dev/null || node=(node)
 judge() {
     local lines
     if ! command -v node >/dev/null; then

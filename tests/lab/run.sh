@@ -418,7 +418,8 @@ if ! command -v node >/dev/null; then
 elif ! why=$("$home/tests/genuine/fetch-trace-processor.sh" "$B/trace-processor"); then
     skip truth_trace "$why"
 else
-    check truth_trace_holds_the_calls_scored node "$home/tests/lab/check_truth.mjs" "$B/trace-processor" one
+    . "$home/tests/support/node.sh"
+    check truth_trace_holds_the_calls_scored "${node[@]}" "$home/tests/lab/check_truth.mjs" "$B/trace-processor" one
 fi
 
 # ---- other load on the processors

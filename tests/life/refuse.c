@@ -96,7 +96,7 @@ static void refuse(const char *list)
 static sem_t begun;
 static volatile unsigned long sum;
 
-__attribute__((noinline)) void compute_20_ms(void)
+__attribute__((noinline)) void compute_10_ms(void)
 {
     struct timespec now;
     do {
@@ -104,14 +104,14 @@ __attribute__((noinline)) void compute_20_ms(void)
             sum = sum * 31 + (unsigned long)i;
         free(malloc(100));
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    } while (now.tv_sec == 0 && now.tv_nsec < 20000000);
+    } while (now.tv_sec == 0 && now.tv_nsec < 10000000);
 }
 
 static void *live(void *unused)
 {
     (void)unused;
     sem_wait(&begun);
-    compute_20_ms();
+    compute_10_ms();
     return NULL;
 }
 
@@ -122,7 +122,7 @@ static int work(void)
     for (int i = 0; i < WORKERS; i++)
         if (pthread_create(&thread[i], NULL, live, NULL))
             return 1;
-    compute_20_ms();
+    compute_10_ms();
     for (int i = 0; i < WORKERS; i++)
         sem_post(&begun);
     for (int i = 0; i < WORKERS; i++)

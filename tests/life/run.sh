@@ -7,7 +7,7 @@
 #                                       each row meets each set of options only in the nightly run
 #   HANG_SECONDS=N                      a recording that takes longer counts as hung (default 60)
 #
-# takes: 25 s
+# takes: 22 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
@@ -211,22 +211,22 @@ refused() {
         else pass; fi
         kernel=()
     done <<'END'
-perf_event_open=38           "name": "compute_20_ms".*"async": \{
-owner_of_signal=22           "name": "compute_20_ms".*"async": \{
-refresh_of_clock=22          "name": "compute_20_ms".*"async": \{
-clock_of_thread=1            ^(?!.*"cpu": \{).*"name": "compute_20_ms"
-rt_tgsigqueueinfo=1          "name": "compute_20_ms".*"cpu": \{
-process_vm_readv=38          "name": "compute_20_ms"
-process_vm_readv=1           "name": "compute_20_ms"
-close_range=38               "name": "compute_20_ms"
-sched_setscheduler=1         "name": "compute_20_ms"
-wipe_on_fork=22              "name": "compute_20_ms"
-huge_pages=22                "name": "compute_20_ms"
-raise_descriptor=24          "name": "compute_20_ms"
-fallocate=95                 "name": "compute_20_ms"
+perf_event_open=38           "name": "compute_10_ms".*"async": \{
+owner_of_signal=22           "name": "compute_10_ms".*"async": \{
+refresh_of_clock=22          "name": "compute_10_ms".*"async": \{
+clock_of_thread=1            ^(?!.*"cpu": \{).*"name": "compute_10_ms"
+rt_tgsigqueueinfo=1          "name": "compute_10_ms".*"cpu": \{
+process_vm_readv=38          "name": "compute_10_ms"
+process_vm_readv=1           "name": "compute_10_ms"
+close_range=38               "name": "compute_10_ms"
+sched_setscheduler=1         "name": "compute_10_ms"
+wipe_on_fork=22              "name": "compute_10_ms"
+huge_pages=22                "name": "compute_10_ms"
+raise_descriptor=24          "name": "compute_10_ms"
+fallocate=95                 "name": "compute_10_ms"
 renameat2=38                 "command": "sh
 readlinkat=2                 "exe": ""
-thread_name=22               "name": "compute_20_ms"
+thread_name=22               "name": "compute_10_ms"
 END
     # The program refuses calls to itself, in the middle of the recording.
     for calls in clock_of_thread=1 perf_event_open=38,process_vm_readv=38,close_range=38; do

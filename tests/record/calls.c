@@ -2,8 +2,9 @@
  * out of signal handlers, handlers on a separate stack, cancellation, destructors of threads, a library that is loaded
  * and unloaded, a child. Prints lines "NAME COUNT" at the end.
  *
- *   calls LIBRARY ROUNDS      LIBRARY: instrumented, exports in_library and inner_in_library_calls. ROUNDS: number
- *                             of jumps out of handlers, some ms each; for-ever: makes calls until it is killed */
+ *   calls LIBRARY ROUNDS [few]     LIBRARY: instrumented, exports in_library and inner_in_library_calls. ROUNDS: number
+ *                                  of jumps out of handlers, some ms each; for-ever: makes calls until it is killed.
+ *                                  few: an eighteenth of the recursive calls */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -36,6 +37,7 @@ COUNTED(in_child);
 static jmp_buf back;
 static __thread sigjmp_buf out_of_handler;
 static __thread volatile sig_atomic_t may_jump;
+static int less; /* by how much each fib is smaller */
 
 static int leaf(int n)
 {
@@ -106,7 +108,7 @@ static void *worker(void *unused)
 {
     COUNT(worker);
     pthread_setspecific(key, (void *)1);
-    fib(14);
+    fib(14 - less);
     return unused;
 }
 
@@ -193,6 +195,7 @@ int main(int argc, char **argv)
         return 2;
     pthread_key_create(&key, at_thread_end);
     int rounds = atoi(argv[2]);
+    less = argc > 3 && !strcmp(argv[3], "few") ? 6 : 0;
     if (!strcmp(argv[2], "for-ever")) {
         pthread_t threads[3];
         for (int i = 0; i < 3; i++)
@@ -205,7 +208,7 @@ int main(int argc, char **argv)
     handle(SIGALRM, on_timer, SA_RESTART);
     handle(SIGVTALRM, on_timer, SA_RESTART | SA_ONSTACK);
     handle(SIGPROF, on_jump, SA_RESTART);
-    fib(18);
+    fib(18 - less);
     deep(300);
     if (setjmp(back) == 0)
         jumper(20);
@@ -218,7 +221,7 @@ int main(int argc, char **argv)
     in_threads();
     tick(ITIMER_REAL, 100);
     tick(ITIMER_VIRTUAL, 1000);
-    fib(20);
+    fib(20 - less);
     tick(ITIMER_PROF, 1000);
     jump_out(rounds);
     handle(SIGPROF, on_jump, SA_RESTART | SA_ONSTACK);

@@ -1,7 +1,7 @@
 /* The sampler over a simulated host: which threads it stops, what it does while a thread is suspended, and that it ends
  * each stop with a resume. */
 #include "engine/capture/guard.h"
-#include "tests/unit/support/capture_rig.h"
+#include "tests/unit/support/sampled.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -11,31 +11,9 @@
 
 #include <cmocka.h>
 
-enum { US = 1000, MS = 1000000, ITEMS = 4096 };
+enum { ITEMS = 4096 };
 
-static struct rig rig;
-static struct strobe_sampler sampler;
 static struct strobe_ring_item items[ITEMS];
-
-static int start(void **state)
-{
-    (void)state;
-    rig_start_sampled(&rig, &sampler);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    rig_stop_sampled(&rig);
-    return 0;
-}
-
-/* One pass, `ms` later, in which the thread has used `cpu_us` of CPU time. */
-static void pass(uint64_t ms, uint64_t cpu_us)
-{
-    rig_pass(&rig, &sampler, ms * MS, cpu_us * US);
-}
 
 static void a_running_thread_is_sampled_in_every_interval(void **state)
 {
@@ -801,7 +779,7 @@ static void a_seed_decides_the_deadlines_and_another_seed_others(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start_sampled, stop_sampled)
     const struct CMUnitTest tests[] = {
         TEST(a_running_thread_is_sampled_in_every_interval),
         TEST(what_the_samplers_own_records_overwrite_is_counted),

@@ -1,6 +1,6 @@
 /* What the sampler finds out about a thread from its CPU clock: whether the thread runs, and how much CPU time it had
  * used at its stop. */
-#include "tests/unit/support/capture_rig.h"
+#include "tests/unit/support/sampled.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,32 +9,10 @@
 
 #include <cmocka.h>
 
-enum { US = 1000, MS = 1000000, ITEMS = 64 };
+enum { ITEMS = 64 };
 
-static struct rig rig;
-static struct strobe_sampler sampler;
 static struct strobe_ring_item items[ITEMS];
 static bool runs;
-
-static int start(void **state)
-{
-    (void)state;
-    rig_start_sampled(&rig, &sampler);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    rig_stop_sampled(&rig);
-    return 0;
-}
-
-/* One pass, `ms` later, in which the thread has used `cpu_us` of CPU time. */
-static void pass(uint64_t ms, uint64_t cpu_us)
-{
-    rig_pass(&rig, &sampler, ms * MS, cpu_us * US);
-}
 
 static bool host_says(void *ctx, uint32_t tid)
 {
@@ -180,7 +158,7 @@ static void a_thread_that_uses_little_cpu_time_is_stopped_after_four_intervals(v
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start_sampled, stop_sampled)
 
 int main(void)
 {

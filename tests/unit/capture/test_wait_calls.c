@@ -1,5 +1,5 @@
 /* In which system call a thread waits outside of hooked calls: when the sampler asks the host, and what it records. */
-#include "tests/unit/support/capture_rig.h"
+#include "tests/unit/support/sampled.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,10 +8,8 @@
 
 #include <cmocka.h>
 
-enum { US = 1000, MS = 1000000, ITEMS = 64, MACHINE = 62, FUTEX = 202, POLL = 7, ACTIVE_US = 10, REST_MS = 8 };
+enum { ITEMS = 64, MACHINE = 62, FUTEX = 202, POLL = 7, ACTIVE_US = 10, REST_MS = 8 };
 
-static struct rig rig;
-static struct strobe_sampler sampler;
 static struct strobe_ring_item items[ITEMS];
 static uint64_t call;
 static uint32_t asked, scope;
@@ -34,26 +32,12 @@ static uint64_t host_says(void *ctx, uint32_t tid)
 
 static int start(void **state)
 {
-    (void)state;
-    rig_start_sampled(&rig, &sampler);
+    start_sampled(state);
     rig.host.wait_call = host_says;
     call = strobe_wait_call(MACHINE, FUTEX);
     asked = 0;
     enters = false;
     return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    rig_stop_sampled(&rig);
-    return 0;
-}
-
-/* One pass, `ms` later, in which the thread has used `cpu_us` of CPU time. */
-static void pass(uint64_t ms, uint64_t cpu_us)
-{
-    rig_pass(&rig, &sampler, ms * MS, cpu_us * US);
 }
 
 /* Returns the number of recorded calls; the last one is in items[0]. */
@@ -199,7 +183,7 @@ static void a_thread_whose_ticks_are_missing_is_asked_about_too(void **state)
     assert_int_equal(recorded(), 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop_sampled)
 
 int main(void)
 {
