@@ -144,8 +144,6 @@ struct search {
     word at[RUNTIME_WORDS]; /* words of the Runtime, */
     size_t count;           /* number of readable words */
     struct list list;       /* of the proven thread list */
-    word searched, ring;    /* the last object that was searched for a ring of threads, and where it has one, or 0 */
-    struct list met;        /* of that ring */
     size_t candidates, found;
     const char *lacks;                               /* what the last candidate lacks */
     size_t java_vm, thread_list, class_linker, heap; /* words of the Runtime */
@@ -170,29 +168,16 @@ static bool are_distinct_words(const word *all, size_t count)
     return true;
 }
 
-/* Proves the thread list. The positions of the other two objects come in turn with the same thread list, so the result
- * is kept: the search reads what each of 2,048 words points to. */
-static word prove_thread_list_once(struct search *s, word object, struct list *l)
-{
-    if (object != s->searched) {
-        s->searched = object;
-        s->met = (struct list){.self = s->list.self};
-        s->ring = prove_thread_list(s->host, object, &s->met);
-    }
-    *l = s->met;
-    return s->ring;
-}
-
 /* Checks the three objects at their words of the Runtime. Returns NULL when they are proven, else the one that is not.
  */
 static const char *find_unproven(struct search *s, size_t java_vm, size_t thread_list, size_t class_linker, size_t heap)
 {
     word t = s->at[thread_list], c = s->at[class_linker], h = s->at[heap];
-    struct list l;
+    struct list l = {.self = s->list.self};
     const word all[] = {t, c, h, s->vm, s->runtime};
     if (!are_distinct_words(all, sizeof all / sizeof all[0]))
         return "thread list, class linker and heap are not three objects";
-    if (!is_proven_within(s, java_vm, t, prove_thread_list_once(s, t, &l)))
+    if (!is_proven_within(s, java_vm, t, prove_thread_list(s->host, t, &l)))
         return "thread list is not proven";
     if (class_linker < thread_list ||
         !is_proven_within(s, java_vm, c,
@@ -220,8 +205,8 @@ static void try_java_vm(struct search *s, size_t java_vm)
     size_t heaps = count_alternatives(v->heap_before);
     s->candidates++;
     for (size_t i = 0; i < threads * linkers * heaps; i++) {
-        size_t h = v->heap_before[i % heaps], c = v->class_linker_before[i / heaps % linkers];
-        size_t t = v->thread_list_before[i / heaps / linkers];
+        size_t t = v->thread_list_before[i % threads], c = v->class_linker_before[i / threads % linkers];
+        size_t h = v->heap_before[i / threads / linkers];
         if (t > java_vm || c > java_vm || h > java_vm) {
             s->lacks = "members would stand before its begin";
             continue;
