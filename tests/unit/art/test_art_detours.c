@@ -217,10 +217,41 @@ static void code_that_cannot_be_executed_once_it_is_changed_has_its_bytes_back(v
     for (size_t i = 0; i < count; i++)
         assert_int_equal(many[i].refused, EACCES);
     expect_all_unchanged();
+    protect_all(state);
     install_many();
     expect_all_but(count, 0);
     remove_many();
     expect_all_unchanged();
+}
+
+/* The pages of code are made writable in parts of 64 KiB. Here a function lies on both sides of such a part's end, and
+ * the batch asks for data between the two functions of one mapping. */
+static void a_batch_over_several_mappings_sees_functions_whole(void **state)
+{
+    enum { PART = 1 << 16, WHOLE_ENTRY = 8 };
+    static long data[4];
+    uint8_t *room = mmap(NULL, 3 * PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *end = (uint8_t *)(((uintptr_t)room + 2 * PART - 1) & ~(uintptr_t)(PART - 1));
+    (void)state;
+    memcpy(end - 2 * CODE_BYTES, (const void *)(uintptr_t)movables[0].function, CODE_BYTES);
+    memcpy(end - WHOLE_ENTRY, (const void *)(uintptr_t)movables[0].function, CODE_BYTES);
+    __builtin___clear_cache((char *)room, (char *)room + 3 * PART);
+    assert_int_equal(mprotect(room, 3 * PART, PROT_READ | PROT_EXEC), 0);
+    count = 0;
+    add_function((function *)(uintptr_t)(end - 2 * CODE_BYTES));
+    many[1] = (struct strobe_inline_request){.target = data, .replacement = data, .original = &many[1].handle};
+    count = 2;
+    add_function((function *)(uintptr_t)(end - WHOLE_ENTRY));
+    install_many();
+    assert_int_equal(many[0].refused, 0);
+    assert_int_equal(many[1].refused, EFAULT);
+    assert_int_equal(many[2].refused, 0);
+    many[1] = many[2];
+    count = 2;
+    expect_all_but(count, 0);
+    remove_many();
+    assert_true(many[0].refused == 0 && many[1].refused == 0);
+    munmap(room, 3 * PART);
 }
 
 static void removed_detours_that_cannot_be_executed_once_changed_stay(void **state)
@@ -392,6 +423,7 @@ int main(void)
                                         add_all, protect_all),
         cmocka_unit_test_setup_teardown(code_that_cannot_be_executed_once_it_is_changed_has_its_bytes_back, add_all,
                                         protect_all),
+        cmocka_unit_test_setup_teardown(a_batch_over_several_mappings_sees_functions_whole, add_all, protect_all),
         cmocka_unit_test_setup_teardown(removed_detours_that_cannot_be_executed_once_changed_stay, add_all,
                                         protect_all),
 #if defined(__x86_64__)

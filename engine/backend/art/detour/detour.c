@@ -254,27 +254,26 @@ struct batch {
     struct detour *detour[STROBE_DETOURS_MAX];
     struct strobe_inline_request *request[STROBE_DETOURS_MAX];
     struct strobe_detour_patch patch[STROBE_DETOURS_MAX];
+    struct strobe_mapping mapping[STROBE_DETOURS_MAX];
     struct strobe_unprotected page[STROBE_DETOURS_MAX];
-    struct strobe_mapping mapping; /* the last that was asked for */
+    struct strobe_mapping last; /* the mapping that was asked for last */
 };
+
+static void add_patch(struct batch *b, struct strobe_inline_request *r, const uint8_t *bytes,
+                      const struct strobe_detour_moves *moves)
+{
+    struct detour *d = r->handle;
+    b->detour[b->count] = d;
+    b->request[b->count] = r;
+    b->mapping[b->count] = b->last;
+    b->patch[b->count++] = (struct strobe_detour_patch){.at = d->at, .bytes = bytes, .moves = moves};
+}
 
 static int unprotect_patch(struct batch *b, size_t i)
 {
     enum strobe_status status =
-        strobe_unprotect_in(&b->mapping, b->detour[i]->at, STROBE_DETOUR_JUMP_BYTES, &b->page[i]);
+        strobe_unprotect_in(&b->mapping[i], b->patch[i].at, STROBE_DETOUR_JUMP_BYTES, &b->page[i]);
     return status == STROBE_OK ? 0 : status == STROBE_IO ? errno : EFAULT;
-}
-
-/* Adds a patch, and makes its page writable. Returns an errno, with nothing added. */
-static int add_patch(struct batch *b, struct strobe_inline_request *r, struct detour *d, const uint8_t *bytes,
-                     const struct strobe_detour_moves *moves)
-{
-    b->detour[b->count] = d;
-    b->request[b->count] = r;
-    b->patch[b->count] = (struct strobe_detour_patch){.at = d->at, .bytes = bytes, .moves = moves};
-    int refused = unprotect_patch(b, b->count);
-    b->count += !refused;
-    return refused;
 }
 
 /* Protects the pages as they were. The kernel may refuse to execute a page that was changed (SELinux's execmod). Then
@@ -297,8 +296,11 @@ static void protect_batch(struct batch *b)
             b->patch[i].refused = why[i];
 }
 
+/* Pages are made writable after all functions are examined, because this splits the mappings of code. */
 static void write_batch(struct batch *b)
 {
+    for (size_t i = 0; i < b->count; i++)
+        b->patch[i].refused = unprotect_patch(b, i);
     strobe_detour_write(b->patch, b->count);
     protect_batch(b);
     for (size_t i = 0; i < b->count; i++)
@@ -309,7 +311,7 @@ static void write_batch(struct batch *b)
 static int prepare_detour(struct batch *b, struct strobe_inline_request *r)
 {
     struct subject s = {0};
-    int refused = b->count < STROBE_DETOURS_MAX ? examine_subject(&s, &b->mapping, r->target) : ENOMEM;
+    int refused = b->count < STROBE_DETOURS_MAX ? examine_subject(&s, &b->last, r->target) : ENOMEM;
     if (refused)
         return refused;
     struct detour *d = find_entry(&s, r->replacement);
@@ -317,13 +319,12 @@ static int prepare_detour(struct batch *b, struct strobe_inline_request *r)
         return ENOMEM;
     if (!was_made_for(d, &s, r->replacement))
         refused = make_island(d, &s, r->replacement);
-    if (!refused)
-        refused = add_patch(b, r, d, d->jump, &d->moves);
     if (refused)
         return refused;
     *r->original = d->page + TRAMPOLINE_AT; /* set before the first call can arrive */
     r->handle = d;
     d->prepared = true;
+    add_patch(b, r, d->jump, &d->moves);
     return 0;
 }
 
@@ -357,11 +358,14 @@ static int prepare_removal(struct batch *b, struct strobe_inline_request *r)
     struct detour *d = r->handle;
     if (!d->installed || has_later_one(d))
         return EEXIST;
-    if (!find_mapping(&b->mapping, d->at)) {
+    if (!find_mapping(&b->last, d->at)) {
         d->installed = false;
         return 0;
     }
-    return memcmp(d->at, d->jump, sizeof d->jump) == 0 ? add_patch(b, r, d, d->moved, NULL) : EEXIST;
+    if (memcmp(d->at, d->jump, sizeof d->jump) != 0)
+        return EEXIST;
+    add_patch(b, r, d->moved, NULL);
+    return 0;
 }
 
 static void remove_detours(void *ctx, struct strobe_inline_request *request, size_t count)

@@ -30,9 +30,9 @@
  * so a thread runs the old one or the new one. On x86-64 the same holds when the jump replaces one instruction inside
  * an aligned word; otherwise the other threads are held, and those inside the moved part are moved (detour_hold.h).
  *
- * Many at once. install_all first examines each function, maps its island and makes its page writable. Then it writes
- * all jumps, beside threads that are held once. Last it protects the pages again. remove_all does the same with the
- * original bytes. A function that is refused leaves the others of its batch unaffected.
+ * Many at once. install_all first examines each function and maps its island, and makes the pages writable. Then it
+ * writes all jumps, beside threads that are held once. Last it protects the pages again. remove_all does the same with
+ * the original bytes. A function that is refused leaves the others of its batch unaffected.
  *
  * Protection. The function's page is writable while it is patched, and executable all the time, because other threads
  * run it. An island is first written and then made executable, never both. A system that refuses either (SELinux's
