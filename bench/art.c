@@ -410,7 +410,7 @@ static void begin_usual(void)
 /* Methods are named while the capture runs, so that its end names none. */
 static void capture_rows(void)
 {
-    static double start[CAPTURES], naming[CAPTURES], stop[CAPTURES];
+    static double start[CAPTURES], start_cpu[CAPTURES], naming[CAPTURES], stop[CAPTURES], stop_cpu[CAPTURES];
     pthread_t thread[BESIDE];
     struct timespec since;
     for (int i = 0; i < BESIDE; i++)
@@ -418,23 +418,29 @@ static void capture_rows(void)
             abort();
     for (int i = 0; i < CAPTURES; i++) {
         clock_gettime(CLOCK_MONOTONIC, &since);
+        uint64_t cpu = bench_cpu_ns();
         begin_usual();
         start[i] = elapsed_ms(&since);
+        start_cpu[i] = (double)(bench_cpu_ns() - cpu) / 1e6;
         nanosleep(&(struct timespec){0, CAPTURED_NS}, NULL);
         clock_gettime(CLOCK_MONOTONIC, &since);
         strobe_art_name_running();
         naming[i] = elapsed_ms(&since);
         clock_gettime(CLOCK_MONOTONIC, &since);
+        cpu = bench_cpu_ns();
         strobe_art_stop();
         stop[i] = elapsed_ms(&since);
+        stop_cpu[i] = (double)(bench_cpu_ns() - cpu) / 1e6;
     }
     strobe_store_release(&beside_over, 1);
     for (int i = 0; i < BESIDE; i++)
         pthread_join(thread[i], NULL);
     bench_row_note("the first capture started beside 200 threads", "ms", start[0]);
     bench_row_most("a capture started beside 200 threads", "ms", median(start, CAPTURES), 20);
+    bench_row_note("CPU time of the thread that starts it", "ms", median(start_cpu, CAPTURES));
     bench_row_note("its methods named", "ms", median(naming, CAPTURES));
     bench_row_most("and stopped, without naming", "ms", median(stop, CAPTURES), 50);
+    bench_row_note("CPU time of the thread that stops it", "ms", median(stop_cpu, CAPTURES));
 }
 
 /* ---- all benches */
