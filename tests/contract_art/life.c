@@ -1,5 +1,6 @@
 /* Life cycle of captures: refused, begun, ended and begun again, while threads start, end, overflow their stacks and
  * throw exceptions. */
+#include "engine/backend/art/own_threads.h"
 #include "engine/base/error.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
@@ -56,7 +57,8 @@ static void a_start_that_is_refused_changes_nothing(struct contract *c)
     strobe_art_stop();
 }
 
-/* The watchdog checks every 50 ms. The shortest of several ends counts, because other load delays them. */
+/* The watchdog checks every 50 ms. Only the end of the engine's threads is measured, because the rest of an end takes
+ * long on a busy machine. The shortest of several counts. */
 static void an_end_does_not_wait_for_the_watchdogs_next_check(struct contract *c)
 {
     enum { CAPTURES = 5, SHORT_NS = 25 * 1000 * 1000 };
@@ -70,7 +72,8 @@ static void an_end_does_not_wait_for_the_watchdogs_next_check(struct contract *c
         if (!capture_begin(c, &config, &k))
             return;
         clock_gettime(CLOCK_MONOTONIC, &begin);
-        strobe_art_stop();
+        strobe_store_seq_cst(strobe_switch, STROBE_OFF);
+        CHECK(c, strobe_art_own_threads_stop(), "they have ended");
         clock_gettime(CLOCK_MONOTONIC, &end);
         uint64_t ns = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000 + (uint64_t)end.tv_nsec;
         ns -= (uint64_t)begin.tv_nsec;
