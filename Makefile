@@ -362,7 +362,8 @@ figures: all | deps-test ## draws the pictures of the documents, in fixtures/fig
 #                        it reports a race when a test falsely declares a thread ended, and on the page that threads
 #                        share when memory is short (emutls); its functions cannot be single-stepped
 delayed     := %/test_mach_capture %/test_mach_faults %/test_mach_libsystem %/test_cpu_clock %/test_emutls \
-               %/test_refused_calls %/test_unwind_walk %/test_generated_leaf %/test_art_detour
+               %/test_refused_calls %/test_unwind_walk %/test_generated_leaf %/test_art_detour \
+               %/test_art_detours
 unwatched    = %/test_mach_guard %/test_entry_jumps %/test_art_slots $(if $(findstring thread,$(SAN)),$(delayed))
 suited       = $(if $(findstring thread,$(SAN)),$(threaded),$(unit_bin))
 watched      = $(filter-out $(if $(SAN),$(unwatched)),$(suited))

@@ -66,12 +66,13 @@ run-peers: $B/bench/strobe-peers $B/bench/workload-pg
 
 bench_more := $(addprefix $B/bench/,strobe-bench-lab strobe-bench-art strobe-bench-mach strobe-costs workload)
 # Each run appends its figures to out/bench/history.jsonl.
-bench_json := $(addprefix $B/,bench.json bench-lab.json bench-art-interpreted.json bench-art-quick.json bench-mach.json)
+bench_json := $(addprefix $B/,bench.json bench-lab.json bench-art-interpreted.json bench-art-quick.json \
+                             bench-art-fake30.json bench-mach.json)
 bench: $B/bench/strobe-bench $(bench_more) all ## runs all benchmarks; B/bench*.json, out/bench/
 	@rm -f $(bench_json)
 	@$< -o $B/bench.json
 	@echo && $B/bench/strobe-bench-lab -o $B/bench-lab.json
-	@for mode in interpreted quick; do echo && $B/bench/strobe-bench-art -o $B/bench-art-$$mode.json $$mode; done
+	@for mode in interpreted quick fake30; do echo && $B/bench/strobe-bench-art -o $B/bench-art-$$mode.json $$mode; done
 	@echo && $B/bench/strobe-bench-mach -o $B/bench-mach.json
 	@mkdir -p out/bench
 	@echo && $B/bench/strobe-costs -o out/bench/costs.json

@@ -43,12 +43,12 @@ nightly_only = $(if $(FULL),,$(addprefix $B/tests/,$(shell sed -nE 's,^$1: ([^ ]
 report_left  = @echo "tests/nightly leaves $(words $(filter-out $2,$1)) of $(words $1) programs to the nightly run"
 
 # Tests that cannot run under valgrind:
-#   test_art_detour,     valgrind caches translated code, so it does not see a detour written later
+#   test_art_detour(s),  valgrind caches translated code, so it does not see a detour written later
 #   test_art_hooker
 #   test_mach_guard      valgrind's heap functions take precedence over those of the guard
 #   the others           valgrind delivers no CPU clock signal inside a program's code, and cannot single-step
-translated := %/test_art_detour %/test_art_hooker %/test_mach_guard %/test_cpu_clock %/test_unwind_walk \
-              %/test_generated_leaf %/test_entry_jumps
+translated := %/test_art_detour %/test_art_detours %/test_art_hooker %/test_mach_guard %/test_cpu_clock \
+              %/test_unwind_walk %/test_generated_leaf %/test_entry_jumps
 
 # Tests that wait for progress of real threads within a time limit. Under valgrind threads run one at a time, too slowly
 # for these limits.

@@ -52,9 +52,10 @@ static void *address_of(const struct contract *c, const struct point *p)
 static void detour(struct contract *c, struct point *p)
 {
     memcpy(p->before, address_of(c, p), sizeof p->before);
-    enum strobe_status status =
-        strobe_hook_inline(&p->hook, &strobe_detours, address_of(c, p), (void *)(uintptr_t)p->replacement);
-    CHECK(c, status == STROBE_OK, "%s: %s", strobe_art_symbol_name(p->symbol), strerror(errno));
+    struct strobe_hook_request r = {
+        .hook = &p->hook, .target = address_of(c, p), .replacement = (void *)(uintptr_t)p->replacement};
+    strobe_hook_inline_all(&strobe_detours, &r, 1);
+    CHECK(c, !r.refused, "%s: %s", strobe_art_symbol_name(p->symbol), r.why.text);
 }
 
 static void undo(struct contract *c, struct point *p)
@@ -62,6 +63,34 @@ static void undo(struct contract *c, struct point *p)
     CHECK(c, strobe_hook_remove(&p->hook) == STROBE_OK, "%s: %s", strobe_art_symbol_name(p->symbol), strerror(errno));
     CHECK(c, !memcmp(p->before, address_of(c, p), sizeof p->before), "%s: other bytes afterwards",
           strobe_art_symbol_name(p->symbol));
+}
+
+static void detour_all(struct contract *c)
+{
+    struct strobe_hook_request r[POINTS];
+    size_t count = 0;
+    for (struct point *p = points; p < points + POINTS; p++)
+        if (address_of(c, p)) {
+            memcpy(p->before, address_of(c, p), sizeof p->before);
+            r[count++] = (struct strobe_hook_request){
+                .hook = &p->hook, .target = address_of(c, p), .replacement = (void *)(uintptr_t)p->replacement};
+        }
+    strobe_hook_inline_all(&strobe_detours, r, count);
+    for (size_t i = 0; i < count; i++)
+        CHECK(c, !r[i].refused, "%s", r[i].why.text);
+}
+
+static void undo_all(struct contract *c)
+{
+    struct strobe_hook *hooks[POINTS];
+    for (size_t i = 0; i < POINTS; i++)
+        hooks[i] = &points[i].hook;
+    strobe_hook_remove_all(hooks, POINTS);
+    for (struct point *p = points; p < points + POINTS; p++) {
+        CHECK(c, p->hook.kind == STROBE_HOOK_NONE, "%s stays hooked", strobe_art_symbol_name(p->symbol));
+        CHECK(c, !address_of(c, p) || !memcmp(p->before, address_of(c, p), sizeof p->before), "%s: other bytes",
+              strobe_art_symbol_name(p->symbol));
+    }
 }
 
 static void every_function_to_be_hooked_can_be_detoured_and_has_its_bytes_back(struct contract *c)
@@ -132,9 +161,7 @@ static void functions_go_on_as_before_through_their_detours(struct contract *c)
 {
     if (!bind_sample(c))
         return;
-    for (struct point *p = points; p < points + POINTS; p++)
-        if (address_of(c, p))
-            detour(c, p);
+    detour_all(c);
     for (int round = 0; round < 3; round++) {
         call_main(c, "deep", "(I)V", (union strobe_jvalue){.i = 20});
         wait_a_millisecond(c);
@@ -149,11 +176,9 @@ static void functions_go_on_as_before_through_their_detours(struct contract *c)
         call_virtual(c, NULL, "sun/misc/Unsafe", "park", "(ZJ)V", (union strobe_jvalue[]){{.z = 0}, {.j = 1000}}))
         CHECK(c, points[AT_PARK_THREAD].calls == 1, "%d parks", points[AT_PARK_THREAD].calls);
     int calls = 0;
-    for (struct point *p = points + POINTS; p-- > points;)
-        if (address_of(c, p)) {
-            undo(c, p);
-            calls += p->calls;
-        }
+    undo_all(c);
+    for (struct point *p = points; p < points + POINTS; p++)
+        calls += p->calls;
     wait_a_millisecond(c);
     notify_twice(c);
     for (struct point *p = points; p < points + POINTS; p++)

@@ -47,7 +47,7 @@ static int take_out(void *ctx, void *handle)
     return strobe_detours.remove(ctx, handle);
 }
 
-static const struct strobe_inline_hooker late = {"late", install, take_out, NULL, NULL};
+static const struct strobe_inline_hooker late = {.name = "late", .install = install, .remove = take_out};
 
 static bool opens_late(struct contract *c, struct stage *s)
 {

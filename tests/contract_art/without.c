@@ -1,5 +1,6 @@
 /* Inline hookers that a capture finds, or does without: events by the runtime's callbacks and native methods alone, an
  * app that has loaded ShadowHook, a library that begins a capture when it is loaded. */
+#include "engine/backend/art/detour/detour.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
 #include "tests/contract_art/support/workload.h"
@@ -48,7 +49,7 @@ static int cannot_be(void *ctx, void *handle)
     abort();
 }
 
-static const struct strobe_inline_hooker refuses = {"refuses", refuse, cannot_be, NULL, NULL};
+static const struct strobe_inline_hooker refuses = {.name = "refuses", .install = refuse, .remove = cannot_be};
 
 static void waits_ms(struct strobe_jni *env, strobe_jobject o, int64_t ms)
 {
@@ -79,6 +80,81 @@ static void a_hooker_that_refuses_leaves_what_goes_without_it(struct contract *c
     CHECK(c, capture_requests(&k, STROBE_KIND_SLEEP) == 1, "%llu sleeps",
           (unsigned long long)capture_requests(&k, STROBE_KIND_SLEEP));
     CHECK(c, capture_requests(&k, STROBE_KIND_WAKE) == 0, "a waker from nowhere");
+    capture_drop(&k);
+}
+
+/* ---- a hooker that hooks many functions at once, and counts how often it does */
+
+static struct {
+    uint64_t refused; /* address of a function that it does not hook */
+    int installs, removes, hooks;
+} counted;
+
+static void install_counted(void *ctx, struct strobe_inline_request *request, size_t count)
+{
+    counted.installs++;
+    strobe_detours.install_all(ctx, request, count);
+    for (struct strobe_inline_request *r = request; r < request + count; r++) {
+        if ((uintptr_t)r->target == counted.refused)
+            r->refused = strobe_detours.remove(ctx, r->handle) ? EIO : EPERM;
+        counted.hooks += !r->refused;
+    }
+}
+
+static void remove_counted(void *ctx, struct strobe_inline_request *request, size_t count)
+{
+    counted.removes++;
+    strobe_detours.remove_all(ctx, request, count);
+    for (struct strobe_inline_request *r = request; r < request + count; r++)
+        counted.hooks -= !r->refused;
+}
+
+static const struct strobe_inline_hooker counts = {
+    .name = "counts", .install_all = install_counted, .remove_all = remove_counted};
+
+static bool begin_counted(struct contract *c, uint64_t refused, struct capture *k)
+{
+    struct strobe_config config;
+    memset(&counted, 0, sizeof counted);
+    counted.refused = refused;
+    capture_config(&config);
+    return capture_begin_by(c, &config, &counts, k);
+}
+
+/* Installing hooks and removing them may stop all threads. */
+static void inline_hooks_of_all_features_are_installed_at_once_and_removed_at_once(struct contract *c)
+{
+    struct capture k;
+    if (!begin_counted(c, 0, &k))
+        return;
+    CHECK(c, counted.installs == 1 && counted.removes == 0, "%d times, and %d removals", counted.installs,
+          counted.removes);
+    CHECK(c, counted.hooks >= 8, "%d hooks", counted.hooks);
+    capture_end(&k);
+    CHECK(c, counted.installs == 1 && counted.removes == 1, "%d times, and %d removals", counted.installs,
+          counted.removes);
+    CHECK(c, counted.hooks == 0, "%d hooks are left", counted.hooks);
+    capture_drop(&k);
+}
+
+static void a_feature_without_one_of_its_hooks_has_none_of_them_and_the_others_go_on(struct contract *c)
+{
+    struct capture k;
+    if (!begin_counted(c, c->libart.address[STROBE_ART_GC_COLLECT], &k))
+        return;
+    CHECK(c, counted.installs == 1 && counted.removes == 1, "%d times, and %d removals", counted.installs,
+          counted.removes);
+    CHECK(c, !capture_has(&k, STROBE_ART_GC) && strstr(k.status.off[STROBE_ART_GC], "counts refused"), "%s",
+          k.status.off[STROBE_ART_GC]);
+    CHECK(c, capture_has(&k, STROBE_ART_JNI) && capture_has(&k, STROBE_ART_WAIT), "the others are in place");
+    contract_collect(c);
+    waits_ms(c->art.env, java_new(c->art.env, "java/lang/Object"), 5);
+    capture_end(&k);
+    CHECK(c, capture_requests(&k, STROBE_KIND_GC) == 0, "%llu records of a feature that is off",
+          (unsigned long long)capture_requests(&k, STROBE_KIND_GC));
+    CHECK(c, capture_requests(&k, STROBE_KIND_COND) == 1, "%llu waits",
+          (unsigned long long)capture_requests(&k, STROBE_KIND_COND));
+    CHECK(c, counted.hooks == 0, "%d hooks are left", counted.hooks);
     capture_drop(&k);
 }
 
@@ -276,6 +352,10 @@ const struct contract_case contract_cases_without[] = {
     {"allocations_are_counted_to_the_last_also_where_the_world_is_stopped_for_it",
      allocations_are_counted_to_the_last_also_where_the_world_is_stopped_for_it, 0},
     {"a_hooker_that_refuses_leaves_what_goes_without_it", a_hooker_that_refuses_leaves_what_goes_without_it, 0},
+    {"inline_hooks_of_all_features_are_installed_at_once_and_removed_at_once",
+     inline_hooks_of_all_features_are_installed_at_once_and_removed_at_once, 0},
+    {"a_feature_without_one_of_its_hooks_has_none_of_them_and_the_others_go_on",
+     a_feature_without_one_of_its_hooks_has_none_of_them_and_the_others_go_on, 0},
     {"an_app_that_has_loaded_shadowhook_has_its_hooks_made_by_it",
      an_app_that_has_loaded_shadowhook_has_its_hooks_made_by_it, 0},
     {"hooks_that_shadowhook_refuses_turn_off_their_features_alone",

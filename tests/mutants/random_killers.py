@@ -68,7 +68,8 @@ FILES = {
 CONTRACT = ["contract fake30 quick", "contract fake35 inlined", "contract fake24 interpreted"]
 DIRECTORIES = {
     "engine/backend/art": ["unit/art/test_*", *CONTRACT, "explore artthreads artcode hold"],
-    "engine/backend/art/detour": ["unit/art/test_art_detour", "unit/art/test_art_moved", "unit/art/test_*", *CONTRACT],
+    "engine/backend/art/detour": ["unit/art/test_art_detour", "unit/art/test_art_detours", "unit/art/test_art_moved",
+                                   "unit/art/test_*", *CONTRACT],
     "engine/backend/art/flight": CONTRACT,
     "engine/backend/art/hooks": ["unit/art/test_*", *CONTRACT],
     "engine/backend/common": ["unit/linux/test_*", "unit/mach/test_*", "explore life", *CONTRACT, "suite record"],

@@ -237,6 +237,18 @@ static void art_start_feature(int i, struct strobe_jni *env)
         strobe_error_copy(&off, s->off[f->use], sizeof s->off[0]);
 }
 
+/* Inline hooks go in before the first start, and those that a start drops go out after the last. */
+static void art_start_features(struct strobe_jni *env)
+{
+    for (int i = 0; i < FEATURES; i++)
+        if (features[i]->ask)
+            features[i]->ask();
+    strobe_art_install_hooks();
+    for (int i = 0; i < FEATURES; i++)
+        art_start_feature(i, env);
+    strobe_art_remove_hooks();
+}
+
 /* Reports the uses that are not features. */
 static void art_report_other_uses(void)
 {
@@ -347,8 +359,7 @@ static enum strobe_status art_start_capture(void *vm, const struct strobe_art_op
     memset(&a->status, 0, sizeof a->status);
     art_choose_hooker(o);
     art_start_native_frames(o);
-    for (int i = 0; i < FEATURES; i++)
-        art_start_feature(i, env);
+    art_start_features(env);
     /* Without the listener, 0 allocations would look like a measurement. */
     if (!(a->status.on & 1u << STROBE_ART_ALLOC))
         a->engine.session.header->config.metrics &= ~(uint32_t)STROBE_METRIC_ALLOC;
@@ -486,6 +497,7 @@ void strobe_art_stop(void)
             features[i]->end();
         in_place[i] = false;
     }
+    strobe_art_remove_hooks();
     bool quiet = art_wait_until_quiet();
     if (quiet && ended)
         art_close_session();

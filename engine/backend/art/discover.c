@@ -168,24 +168,38 @@ static bool are_distinct_words(const word *all, size_t count)
     return true;
 }
 
+/* A position of the thread list, and whether its object is proven. Beside many threads this proof takes milliseconds,
+ * so it is made once for all positions of the other objects. */
+struct list_position {
+    size_t at; /* word of the Runtime */
+    bool proven;
+    struct list list;
+};
+
+static struct list_position examine_thread_list(const struct search *s, size_t java_vm, size_t at)
+{
+    struct list_position p = {.at = at, .list = {.self = s->list.self}};
+    p.proven = is_proven_within(s, java_vm, s->at[at], prove_thread_list(s->host, s->at[at], &p.list));
+    return p;
+}
+
 /* Checks the three objects at their words of the Runtime. Returns NULL when they are proven, else the one that is not.
  */
-static const char *find_unproven(struct search *s, size_t java_vm, size_t thread_list, size_t class_linker, size_t heap)
+static const char *find_unproven(const struct search *s, size_t java_vm, const struct list_position *threads,
+                                 size_t class_linker, size_t heap)
 {
-    word t = s->at[thread_list], c = s->at[class_linker], h = s->at[heap];
-    struct list l = {.self = s->list.self};
+    word t = s->at[threads->at], c = s->at[class_linker], h = s->at[heap];
     const word all[] = {t, c, h, s->vm, s->runtime};
     if (!are_distinct_words(all, sizeof all / sizeof all[0]))
         return "thread list, class linker and heap are not three objects";
-    if (!is_proven_within(s, java_vm, t, prove_thread_list(s->host, t, &l)))
+    if (!threads->proven)
         return "thread list is not proven";
-    if (class_linker < thread_list ||
+    if (class_linker < threads->at ||
         !is_proven_within(s, java_vm, c,
-                          prove_class_linker(s->host, c, s->at + thread_list + 1, class_linker - thread_list - 1)))
+                          prove_class_linker(s->host, c, s->at + threads->at + 1, class_linker - threads->at - 1)))
         return "class linker is not proven";
-    if (!is_proven_within(s, java_vm, h, prove_heap(s->host, h, l.self)))
+    if (!is_proven_within(s, java_vm, h, prove_heap(s->host, h, s->list.self)))
         return "heap is not proven";
-    s->list = l;
     return NULL;
 }
 
@@ -197,30 +211,43 @@ static size_t count_alternatives(const uint8_t before[4])
     return n;
 }
 
-/* Tries a word that equals the JavaVM, with all positions that the level knows. */
-static void try_java_vm(struct search *s, size_t java_vm)
+/* Tries a position of the thread list with all positions of the class linker and the heap that the level knows. */
+static void try_thread_list(struct search *s, size_t java_vm, const struct list_position *threads)
 {
     const struct strobe_art_level *v = s->level;
-    size_t threads = count_alternatives(v->thread_list_before), linkers = count_alternatives(v->class_linker_before);
-    size_t heaps = count_alternatives(v->heap_before);
-    s->candidates++;
-    for (size_t i = 0; i < threads * linkers * heaps; i++) {
-        size_t t = v->thread_list_before[i % threads], c = v->class_linker_before[i / threads % linkers];
-        size_t h = v->heap_before[i / threads / linkers];
-        if (t > java_vm || c > java_vm || h > java_vm) {
+    size_t linkers = count_alternatives(v->class_linker_before), heaps = count_alternatives(v->heap_before);
+    for (size_t i = 0; i < linkers * heaps; i++) {
+        size_t c = v->class_linker_before[i % linkers], h = v->heap_before[i / linkers];
+        if (c > java_vm || h > java_vm) {
             s->lacks = "members would stand before its begin";
             continue;
         }
-        const char *lacks = find_unproven(s, java_vm, java_vm - t, java_vm - c, java_vm - h);
+        const char *lacks = find_unproven(s, java_vm, threads, java_vm - c, java_vm - h);
         if (lacks) {
             s->lacks = lacks;
             continue;
         }
         s->found++;
+        s->list = threads->list;
         s->java_vm = java_vm;
-        s->thread_list = java_vm - t;
+        s->thread_list = threads->at;
         s->class_linker = java_vm - c;
         s->heap = java_vm - h;
+    }
+}
+
+/* Tries a word that equals the JavaVM. */
+static void try_java_vm(struct search *s, size_t java_vm)
+{
+    const uint8_t *before = s->level->thread_list_before;
+    s->candidates++;
+    for (size_t i = 0; i < count_alternatives(before); i++) {
+        if (before[i] > java_vm) {
+            s->lacks = "members would stand before its begin";
+            continue;
+        }
+        struct list_position threads = examine_thread_list(s, java_vm, java_vm - before[i]);
+        try_thread_list(s, java_vm, &threads);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "engine/backend/art/own_thread.h"
 #include "engine/capture/sampler.h"
 
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -15,10 +16,17 @@ enum { WATCH_NS = 50 * 1000 * 1000 }; /* between two checks of the watchdog */
 static struct strobe_sampler sampler;
 static strobe_a32 watchdog_stop;
 
-static void watchdog_pause(long ns)
+/* Sleeps until the next check, or until the end. */
+static void watchdog_sleep(void)
 {
-    struct timespec t = {0, ns};
-    syscall(SYS_nanosleep, &t, NULL);
+    struct timespec t = {0, WATCH_NS};
+    syscall(SYS_futex, &watchdog_stop, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+}
+
+static void end_watchdog(void)
+{
+    strobe_store_relaxed(&watchdog_stop, 1);
+    syscall(SYS_futex, &watchdog_stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 /* An app may set any niceness of its threads: Android's init.rc has `setrlimit nice 40 40`. Real-time priority is not
@@ -38,7 +46,7 @@ static void art_sampler_work(void)
 static void art_watchdog_work(void)
 {
     while (!strobe_load_relaxed(&watchdog_stop)) {
-        watchdog_pause(WATCH_NS);
+        watchdog_sleep();
         strobe_art_host_watch(&strobe_art.host);
     }
 }
@@ -65,7 +73,7 @@ bool strobe_art_own_threads_stop(void)
     strobe_store_relaxed(&strobe_art.engine.sampler_stop, 1);
     for (int i = OWNS - 1; i >= 0; i--) {
         if (owns[i].work == art_watchdog_work)
-            strobe_store_relaxed(&watchdog_stop, 1);
+            end_watchdog();
         all &= strobe_art_own_end(&owns[i]);
     }
     return all;

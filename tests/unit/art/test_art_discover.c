@@ -60,9 +60,12 @@ static uint64_t *at(uint64_t address)
     return &memory[(address - VM) >> 16].word[(address & 0xffff) / 8];
 }
 
+static size_t reads_of_spare;
+
 static enum strobe_status read_memory(void *ctx, uint64_t address, void *out, size_t bytes, size_t *copied)
 {
     (void)ctx;
+    reads_of_spare += address >= SPARE && address < SPARE + REGION_BYTES;
     uint64_t region = (address - VM) >> 16, offset = address & 0xffff;
     *copied = 0;
     if (address < VM || region >= REGIONS || offset >= readable[region])
@@ -309,6 +312,24 @@ static void a_list_with_reversed_links_is_accepted(void **state)
     assert_all_found();
 }
 
+/* Each read is a system call, and each pointer in the object is followed. */
+static void an_object_that_is_no_thread_list_is_searched_once_for_all_positions_of_the_others(void **state)
+{
+    (void)state;
+    *at(runtime_word(JAVA_VM - 6)) = SPARE;
+    level.thread_list_before[0] = 6;
+    level.thread_list_before[1] = 5;
+    reads_of_spare = 0;
+    assert_all_found();
+    size_t alone = reads_of_spare;
+    assert_true(alone > 0);
+    level.class_linker_before[1] = 2;
+    level.heap_before[1] = 14;
+    reads_of_spare = 0;
+    assert_all_found();
+    assert_true(reads_of_spare < 2 * alone);
+}
+
 static void a_class_linker_without_the_runtimes_intern_table_is_refused(void **state)
 {
     (void)state;
@@ -447,6 +468,7 @@ int main(void)
         TEST(a_list_that_does_not_come_back_is_refused),
         TEST(a_list_with_reversed_links_is_accepted),
         TEST(a_class_linker_without_the_runtimes_intern_table_is_refused),
+        TEST(an_object_that_is_no_thread_list_is_searched_once_for_all_positions_of_the_others),
         TEST(a_heap_whose_cards_are_not_the_threads_is_refused),
         TEST(an_object_that_leads_to_the_thread_is_no_heap),
         TEST(what_stands_in_the_next_object_is_no_proof),

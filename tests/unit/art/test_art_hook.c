@@ -394,17 +394,24 @@ static int fake_remove(void *ctx, void *handle)
 static void an_inline_hooker_is_asked_once_and_its_refusals_are_said(void **state)
 {
     struct fake_hooker f = {0};
-    struct strobe_inline_hooker hooker = {"fake", fake_install, fake_remove, NULL, &f};
+    struct strobe_inline_hooker hooker = {.name = "fake", .install = fake_install, .remove = fake_remove, .ctx = &f};
     struct strobe_hook h = {0};
+    struct strobe_hook_request r = {.hook = &h, .target = &first_function, .replacement = &second_function};
     (void)state;
-    assert_int_equal(strobe_hook_inline(&h, NULL, &first_function, &second_function), STROBE_UNSUPPORTED);
     f.answer = ERANGE;
-    assert_int_equal(strobe_hook_inline(&h, &hooker, &first_function, &second_function), STROBE_UNSUPPORTED);
-    assert_int_equal(errno, ERANGE);
+    strobe_hook_inline_all(&hooker, &r, 1);
+    assert_int_equal(r.refused, ERANGE);
+    assert_non_null(strstr(r.why.text, "error"));
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     f.answer = 0;
-    assert_int_equal(strobe_hook_inline(&h, &hooker, &first_function, &second_function), STROBE_OK);
-    assert_int_equal(strobe_hook_inline(&h, &hooker, &first_function, &second_function), STROBE_EXISTS);
+    strobe_hook_inline_all(&hooker, &r, 1);
+    assert_int_equal(r.refused, 0);
+    strobe_hook_inline_all(&hooker, &r, 1); /* it is as the caller wants it */
+    assert_int_equal(r.refused, 0);
+    assert_int_equal(f.installs, 2);
+    r.replacement = &first_function;
+    strobe_hook_inline_all(&hooker, &r, 1);
+    assert_int_equal(r.refused, EEXIST);
     assert_int_equal(f.installs, 2);
     f.answer = EEXIST;
     assert_int_equal(strobe_hook_remove(&h), STROBE_EXISTS);
@@ -414,6 +421,41 @@ static void an_inline_hooker_is_asked_once_and_its_refusals_are_said(void **stat
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_int_equal(strobe_hook_remove(&h), STROBE_OK);
     assert_int_equal(f.removes, 3);
+}
+
+static void fake_remove_all(void *ctx, struct strobe_inline_request *request, size_t count)
+{
+    struct fake_hooker *f = ctx;
+    f->removes++;
+    for (size_t i = 0; i < count; i++)
+        request[i].refused = i == 1 ? f->answer : 0;
+}
+
+static void hooks_are_removed_at_once_and_one_that_is_refused_stays(void **state)
+{
+    struct fake_hooker f = {0}, single = {0};
+    struct strobe_inline_hooker at_once = {
+        .name = "fake", .install = fake_install, .remove_all = fake_remove_all, .ctx = &f};
+    struct strobe_inline_hooker one_by_one = {
+        .name = "fake", .install = fake_install, .remove = fake_remove, .ctx = &single};
+    struct strobe_hook h[4] = {{0}}, *all[4] = {&h[0], &h[1], &h[2], &h[3]};
+    struct strobe_hook_request r[3];
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        r[i] = (struct strobe_hook_request){.hook = &h[i], .target = &first_function, .replacement = &second_function};
+    strobe_hook_inline_all(&at_once, r, 2);
+    strobe_hook_inline_all(&one_by_one, r + 2, 1);
+    f.answer = EEXIST;
+    strobe_hook_remove_all(all, 4); /* the last is not installed */
+    assert_int_equal(f.removes, 1);
+    assert_int_equal(single.removes, 1);
+    assert_int_equal(h[0].kind, STROBE_HOOK_NONE);
+    assert_int_equal(h[1].kind, STROBE_HOOK_INLINE);
+    assert_int_equal(h[2].kind, STROBE_HOOK_NONE);
+    strobe_hook_remove_all(&all[1], 1);
+    assert_int_equal(h[1].kind, STROBE_HOOK_NONE);
+    strobe_hook_remove_all(all, 4);
+    assert_int_equal(f.removes + single.removes, 3);
 }
 
 /* ---- mappings ---- */
@@ -475,6 +517,7 @@ int main(void)
         cmocka_unit_test(slots_of_a_library_that_is_gone_do_not_hinder_the_removal),
         cmocka_unit_test(more_slots_than_there_is_room_for_are_refused_and_left_alone),
         cmocka_unit_test(an_inline_hooker_is_asked_once_and_its_refusals_are_said),
+        cmocka_unit_test(hooks_are_removed_at_once_and_one_that_is_refused_stays),
         cmocka_unit_test(memory_is_protected_again_as_it_was),
         cmocka_unit_test(memory_near_code_is_in_reach_wherever_other_memory_is),
     };

@@ -2,6 +2,15 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Reads the code through a volatile pointer, so that the compiler makes no assumption about the function. */
+void read_code(unsigned char out[CODE_BYTES], function *f)
+{
+    const volatile unsigned char *code = (const volatile unsigned char *)(uintptr_t)f;
+    for (int i = 0; i < CODE_BYTES; i++)
+        out[i] = code[i];
+}
 
 /* FUNCTION(name, code): `code` begins at an address where a compiler would begin a function. ODD: `code` begins at
  * another address, so that the jump crosses a word. Code of x86-64 is in Intel's syntax. Only functions with .cfi

@@ -19,6 +19,11 @@ struct immovable {
     int refused; /* errno */
 };
 
+enum { CODE_BYTES = 64 };
+
+/* Copies the first bytes of a function. */
+void read_code(unsigned char out[CODE_BYTES], function *f);
+
 /* NULL names at the end. */
 extern const struct movable movables[];
 extern const struct immovable immovables[];

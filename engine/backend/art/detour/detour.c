@@ -1,6 +1,5 @@
 #include "engine/backend/art/detour/detour.h"
 
-#include "engine/backend/art/detour/detour_code.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@ enum { FOLLOWED_BYTES = 1 << 14, MOVED_BYTES_MAX = 32 };
 /* A detour, or, when it is removed, an island that can be used again. */
 struct detour {
     bool installed;
+    bool prepared;  /* will be installed by the batch that is under way */
     uint32_t order; /* of the installation: detours of one function are removed newest first */
     uint8_t *at;    /* address of the jump; NULL = the entry is not used */
     uint8_t *page;
@@ -69,7 +69,7 @@ static int check_other_detours(struct subject *s)
     for (const struct detour *d = detours; d < detours + STROBE_DETOURS_MAX; d++)
         if (d->installed && d->at == s->at)
             s->detoured = true;
-        else if (d->installed && d->at < s->rest && s->at < d->at + STROBE_DETOUR_JUMP_BYTES)
+        else if ((d->installed || d->prepared) && d->at < s->rest && s->at < d->at + STROBE_DETOUR_JUMP_BYTES)
             return EBUSY;
     return 0;
 }
@@ -139,24 +139,32 @@ static int follow_subject(const struct subject *s)
     return 0;
 }
 
+/* Finds the mapping of an address. Most functions of a batch are in one mapping, and the kernel's list is long beside
+ * many threads, so the last answer is used again. */
+static bool find_mapping(struct strobe_mapping *known, const void *address)
+{
+    uintptr_t at = (uintptr_t)address;
+    return (at >= known->start && at < known->end) || strobe_mapping_at(address, known) == STROBE_OK;
+}
+
 /* Android 10 maps code without the right to read it. It stays readable afterwards. */
-static int make_readable(const struct strobe_mapping *m)
+static int make_readable(struct strobe_mapping *m)
 {
     if (m->protection & PROT_READ)
         return 0;
-    return mprotect((void *)m->start, m->end - m->start, m->protection | PROT_READ) == 0 ? 0 : errno;
+    m->protection |= PROT_READ;
+    return mprotect((void *)m->start, m->end - m->start, m->protection) == 0 ? 0 : errno;
 }
 
-static int examine_subject(struct subject *s, void *target)
+static int examine_subject(struct subject *s, struct strobe_mapping *m, void *target)
 {
-    struct strobe_mapping m;
-    if (strobe_mapping_at(target, &m) != STROBE_OK || !(m.protection & PROT_EXEC))
+    if (!find_mapping(m, target) || !(m->protection & PROT_EXEC))
         return EFAULT;
-    int unreadable = make_readable(&m);
+    int unreadable = make_readable(m);
     if (unreadable)
         return unreadable;
     s->entry = target;
-    s->end = (const uint8_t *)m.end;
+    s->end = (const uint8_t *)m->end;
     s->at = (uint8_t *)target + strobe_detour_landing(target, s->end);
     s->known_end = strobe_detour_end(target);
     int refused = measure_subject(s);
@@ -194,27 +202,13 @@ static int write_page(uint8_t *page, const struct subject *s, const void *replac
     return mprotect(page, PAGE_BYTES, PROT_READ | PROT_EXEC) == 0 ? 0 : errno;
 }
 
-/* Writes `after` where `before` is. */
-static int patch_code(uint8_t *at, const uint8_t *before, const uint8_t *after, const struct strobe_detour_moves *moves)
-{
-    struct strobe_unprotected u;
-    enum strobe_status status = strobe_unprotect(at, STROBE_DETOUR_JUMP_BYTES, &u);
-    if (status != STROBE_OK)
-        return status == STROBE_IO ? errno : EFAULT;
-    int refused = strobe_detour_patch(at, after, moves);
-    if (strobe_protect_again(&u) == STROBE_OK || refused)
-        return refused;
-    refused = errno;
-    return strobe_detour_patch(at, before, NULL) == 0 ? refused : 0;
-}
-
 /* ---- islands ---- */
 
 static bool was_made_for(const struct detour *d, const struct subject *s, const void *replacement)
 {
     size_t bytes = (size_t)(s->rest - s->at);
-    return d->at == s->at && !d->installed && d->replacement == replacement && d->moved_bytes == bytes &&
-           !memcmp(d->moved, s->at, bytes);
+    return d->at == s->at && !d->installed && !d->prepared && d->replacement == replacement &&
+           d->moved_bytes == bytes && !memcmp(d->moved, s->at, bytes);
 }
 
 /* Returns the entry of an island that can be used again, else an unused one, else the one that was removed first, whose
@@ -225,7 +219,7 @@ static struct detour *find_entry(const struct subject *s, const void *replacemen
     for (struct detour *d = detours; d < detours + STROBE_DETOURS_MAX; d++) {
         if (was_made_for(d, s, replacement))
             return d;
-        if (!d->installed && (!found || d->order < found->order))
+        if (!d->installed && !d->prepared && (!found || d->order < found->order))
             found = d;
     }
     return found;
@@ -252,28 +246,102 @@ static int make_island(struct detour *d, const struct subject *s, const void *re
     return 0;
 }
 
-static int install_detour(void *ctx, void *target, void *replacement, void **original, void **handle)
+/* ---- batches ---- */
+
+/* Detours that are installed or removed together. */
+struct batch {
+    size_t count;
+    struct detour *detour[STROBE_DETOURS_MAX];
+    struct strobe_inline_request *request[STROBE_DETOURS_MAX];
+    struct strobe_detour_patch patch[STROBE_DETOURS_MAX];
+    struct strobe_mapping mapping[STROBE_DETOURS_MAX];
+    struct strobe_unprotected page[STROBE_DETOURS_MAX];
+    struct strobe_mapping last; /* the mapping that was asked for last */
+};
+
+static void add_patch(struct batch *b, struct strobe_inline_request *r, const uint8_t *bytes,
+                      const struct strobe_detour_moves *moves)
+{
+    struct detour *d = r->handle;
+    b->detour[b->count] = d;
+    b->request[b->count] = r;
+    b->mapping[b->count] = b->last;
+    b->patch[b->count++] = (struct strobe_detour_patch){.at = d->at, .bytes = bytes, .moves = moves};
+}
+
+static int unprotect_patch(struct batch *b, size_t i)
+{
+    enum strobe_status status =
+        strobe_unprotect_in(&b->mapping[i], b->patch[i].at, STROBE_DETOUR_JUMP_BYTES, &b->page[i]);
+    return status == STROBE_OK ? 0 : status == STROBE_IO ? errno : EFAULT;
+}
+
+/* Protects the pages as they were. The kernel may refuse to execute a page that was changed (SELinux's execmod). Then
+ * the code gets the bytes back that it had. */
+static void protect_batch(struct batch *b)
+{
+    struct strobe_detour_patch back[STROBE_DETOURS_MAX];
+    int why[STROBE_DETOURS_MAX] = {0};
+    for (size_t i = 0; i < b->count; i++)
+        why[i] = strobe_protect_again(&b->page[i]) == STROBE_OK ? 0 : errno;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct detour *d = b->detour[i];
+        bool undo = why[i] && !b->patch[i].refused;
+        back[i] = (struct strobe_detour_patch){.at = d->at, .bytes = d->installed ? d->jump : d->moved};
+        back[i].refused = undo ? unprotect_patch(b, i) : ECANCELED;
+    }
+    strobe_detour_write(back, b->count);
+    for (size_t i = 0; i < b->count; i++)
+        if (!back[i].refused)
+            b->patch[i].refused = why[i];
+}
+
+/* Pages are made writable after all functions are examined, because this splits the mappings of code. */
+static void write_batch(struct batch *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        b->patch[i].refused = unprotect_patch(b, i);
+    strobe_detour_write(b->patch, b->count);
+    protect_batch(b);
+    for (size_t i = 0; i < b->count; i++)
+        b->request[i]->refused = b->patch[i].refused;
+}
+
+/* Prepares a detour, so that only its jump is missing. */
+static int prepare_detour(struct batch *b, struct strobe_inline_request *r)
 {
     struct subject s = {0};
-    (void)ctx;
-    int refused = examine_subject(&s, target);
+    int refused = b->count < STROBE_DETOURS_MAX ? examine_subject(&s, &b->last, r->target) : ENOMEM;
     if (refused)
         return refused;
-    struct detour *d = find_entry(&s, replacement);
+    struct detour *d = find_entry(&s, r->replacement);
     if (!d)
         return ENOMEM;
-    if (!was_made_for(d, &s, replacement))
-        refused = make_island(d, &s, replacement);
+    if (!was_made_for(d, &s, r->replacement))
+        refused = make_island(d, &s, r->replacement);
     if (refused)
         return refused;
-    *original = d->page + TRAMPOLINE_AT; /* set before the first call can arrive */
-    refused = patch_code(s.at, d->moved, d->jump, &d->moves);
-    if (refused)
-        return refused;
-    d->installed = true;
-    d->order = ++installations;
-    *handle = d;
+    *r->original = d->page + TRAMPOLINE_AT; /* set before the first call can arrive */
+    r->handle = d;
+    d->prepared = true;
+    add_patch(b, r, d->jump, &d->moves);
     return 0;
+}
+
+static void install_detours(void *ctx, struct strobe_inline_request *request, size_t count)
+{
+    struct batch b = {0};
+    (void)ctx;
+    for (struct strobe_inline_request *r = request; r < request + count; r++)
+        r->refused = prepare_detour(&b, r);
+    write_batch(&b);
+    for (size_t i = 0; i < b.count; i++) {
+        struct detour *d = b.detour[i];
+        d->prepared = false;
+        d->installed = !b.patch[i].refused;
+        if (d->installed)
+            d->order = ++installations;
+    }
 }
 
 static bool has_later_one(const struct detour *d)
@@ -284,22 +352,31 @@ static bool has_later_one(const struct detour *d)
     return false;
 }
 
-static int remove_detour(void *ctx, void *handle)
+/* A library that was unloaded has taken the jump with it. */
+static int prepare_removal(struct batch *b, struct strobe_inline_request *r)
 {
-    struct detour *d = handle;
-    struct strobe_mapping m;
-    (void)ctx;
+    struct detour *d = r->handle;
     if (!d->installed || has_later_one(d))
         return EEXIST;
-    if (strobe_mapping_at(d->at, &m) == STROBE_OK) { /* otherwise the library was unloaded, with the jump */
-        if (memcmp(d->at, d->jump, sizeof d->jump) != 0)
-            return EEXIST;
-        int refused = patch_code(d->at, d->jump, d->moved, NULL);
-        if (refused)
-            return refused;
+    if (!find_mapping(&b->last, d->at)) {
+        d->installed = false;
+        return 0;
     }
-    d->installed = false;
+    if (memcmp(d->at, d->jump, sizeof d->jump) != 0)
+        return EEXIST;
+    add_patch(b, r, d->moved, NULL);
     return 0;
+}
+
+static void remove_detours(void *ctx, struct strobe_inline_request *request, size_t count)
+{
+    struct batch b = {0};
+    (void)ctx;
+    for (struct strobe_inline_request *r = request; r < request + count; r++)
+        r->refused = prepare_removal(&b, r);
+    write_batch(&b);
+    for (size_t i = 0; i < b.count; i++)
+        b.detour[i]->installed = b.patch[i].refused != 0;
 }
 
 int strobe_detours_refused(void)
@@ -315,16 +392,22 @@ int strobe_detours_refused(void)
 
 #else
 
-static int install_detour(void *ctx, void *target, void *replacement, void **original, void **handle)
+static void refuse_detours(struct strobe_inline_request *request, size_t count)
 {
-    (void)ctx, (void)target, (void)replacement, (void)original, (void)handle;
-    return ENOSYS;
+    for (struct strobe_inline_request *r = request; r < request + count; r++)
+        r->refused = ENOSYS;
 }
 
-static int remove_detour(void *ctx, void *handle)
+static void install_detours(void *ctx, struct strobe_inline_request *request, size_t count)
 {
-    (void)ctx, (void)handle;
-    return ENOSYS;
+    (void)ctx;
+    refuse_detours(request, count);
+}
+
+static void remove_detours(void *ctx, struct strobe_inline_request *request, size_t count)
+{
+    (void)ctx;
+    refuse_detours(request, count);
 }
 
 int strobe_detours_refused(void)
@@ -333,6 +416,24 @@ int strobe_detours_refused(void)
 }
 
 #endif
+
+/* ---- one detour ---- */
+
+static int install_detour(void *ctx, void *target, void *replacement, void **original, void **handle)
+{
+    struct strobe_inline_request r = {.target = target, .replacement = replacement, .original = original};
+    install_detours(ctx, &r, 1);
+    if (!r.refused)
+        *handle = r.handle;
+    return r.refused;
+}
+
+static int remove_detour(void *ctx, void *handle)
+{
+    struct strobe_inline_request r = {.handle = handle};
+    remove_detours(ctx, &r, 1);
+    return r.refused;
+}
 
 /* ---- what a refusal means ---- */
 
@@ -354,4 +455,11 @@ static const char *explain_detour(void *ctx, int refused)
     }
 }
 
-const struct strobe_inline_hooker strobe_detours = {"detours", install_detour, remove_detour, explain_detour, NULL};
+const struct strobe_inline_hooker strobe_detours = {
+    .name = "detours",
+    .install = install_detour,
+    .remove = remove_detour,
+    .explain = explain_detour,
+    .install_all = install_detours,
+    .remove_all = remove_detours,
+};

@@ -30,6 +30,10 @@
  * so a thread runs the old one or the new one. On x86-64 the same holds when the jump replaces one instruction inside
  * an aligned word; otherwise the other threads are held, and those inside the moved part are moved (detour_hold.h).
  *
+ * Many at once. install_all first examines each function and maps its island, and makes the pages writable. Then it
+ * writes all jumps, beside threads that are held once. Last it protects the pages again. remove_all does the same with
+ * the original bytes. A function that is refused leaves the others of its batch unaffected.
+ *
  * Protection. The function's page is writable while it is patched, and executable all the time, because other threads
  * run it. An island is first written and then made executable, never both. A system that refuses either (SELinux's
  * execmem and execmod, seccomp) makes the installation fail, with nothing changed.
@@ -45,21 +49,20 @@
  *                allowed), or a call would return into it
  *   ENOTSUP      an instruction is unknown or cannot be moved
  *   ERANGE       no memory near enough, or a branch or an operand would be out of reach
- *   EBUSY        another detour begins in the middle of the moved part
+ *   EBUSY        another detour begins in the middle of the moved part, or the same batch has this function already
  *   ETIMEDOUT    a thread could not be held: it blocks all signals
  *   EFAULT       the address is not code
  *   ENOMEM       more than STROBE_DETOURS_MAX detours
  *   ENOSYS       no detours for this processor
  *   EACCES, ...  error of the kernel
  *
- * Detours of one function must be removed in reverse order. Removing another one first is refused with EEXIST. The same
- * happens when other code has overwritten the jump. Start and end only, one call at a time. */
+ * Detours of one function must be removed in reverse order, one batch each. Removing another one first is refused with
+ * EEXIST. The same happens when other code has overwritten the jump. Start and end only, one call at a time. */
 #ifndef STROBE_BACKEND_ART_DETOUR_DETOUR_H
 #define STROBE_BACKEND_ART_DETOUR_DETOUR_H
 
+#include "engine/backend/art/detour/detour_code.h"
 #include "engine/backend/art/hooks/hook.h"
-
-enum { STROBE_DETOURS_MAX = 64 }; /* installed at a time */
 
 extern const struct strobe_inline_hooker strobe_detours;
 

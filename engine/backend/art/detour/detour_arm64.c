@@ -228,13 +228,13 @@ void strobe_detour_near_jump(uint8_t jump[STROBE_DETOUR_JUMP_BYTES], const uint8
 /* The jump is one instruction, so a thread runs either it or the one that it replaces. The manual (B2.2.5) promises
  * that only for b, bl, nop, brk and the like; that a store of another instruction's aligned word is seen whole is how
  * all known processors behave, and what inline hookers for Android rely on. (The race detector does not check code.) */
-__attribute__((no_sanitize("thread"))) int
-strobe_detour_patch(uint8_t *at, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES], const struct strobe_detour_moves *moves)
+__attribute__((no_sanitize("thread"))) void strobe_detour_write(struct strobe_detour_patch *patch, size_t count)
 {
-    (void)moves;
-    *(volatile uint32_t *)(void *)at = arm64_word_at(bytes);
-    __builtin___clear_cache((char *)at, (char *)at + STROBE_DETOUR_JUMP_BYTES);
-    return 0;
+    for (struct strobe_detour_patch *p = patch; p < patch + count; p++)
+        if (!p->refused) {
+            *(volatile uint32_t *)(void *)p->at = arm64_word_at(p->bytes);
+            __builtin___clear_cache((char *)p->at, (char *)p->at + STROBE_DETOUR_JUMP_BYTES);
+        }
 }
 
 #endif

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { STROBE_DETOURS_MAX = 64 }; /* installed at a time */
+
 #if defined(__x86_64__)
 enum { STROBE_DETOUR_JUMP_BYTES = 5 };
 #define STROBE_DETOUR_REACH 0x7ff00000l /* of that jump and of rewritten operands, less a page's size and a reserve */
@@ -55,10 +57,16 @@ void strobe_detour_go(struct strobe_detour_code *c, const void *to);
 /* Encodes the jump that replaces the start of a function at `at`; `to` is within reach. */
 void strobe_detour_near_jump(uint8_t jump[STROBE_DETOUR_JUMP_BYTES], const uint8_t *at, const uint8_t *to);
 
-/* Writes the jump, or the original bytes, over code that other threads may run. Threads that are inside the bytes
- * continue in `moves`; with NULL, no thread can be inside. The page is writable. Returns an errno, with nothing
- * written: see detour_hold.h. */
-int strobe_detour_patch(uint8_t *at, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES],
-                        const struct strobe_detour_moves *moves);
+/* A jump, or original bytes, to be written over code that other threads may run. */
+struct strobe_detour_patch {
+    uint8_t *at;                             /* in a writable page */
+    const uint8_t *bytes;                    /* STROBE_DETOUR_JUMP_BYTES of them */
+    const struct strobe_detour_moves *moves; /* where threads inside the bytes continue; NULL = none can be inside */
+    int refused;                             /* 0, or an errno: the bytes are not written */
+};
+
+/* Writes all patches that are not refused. Other threads are stopped at most once. When they cannot be stopped, the
+ * patches that need this are refused (detour_hold.h), and the others are written. */
+void strobe_detour_write(struct strobe_detour_patch *patch, size_t count);
 
 #endif

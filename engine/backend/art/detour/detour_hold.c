@@ -26,7 +26,10 @@ struct held_thread {
 static struct {
     strobe_a32 number; /* of the present hold; 0 = there is none. Threads stand while it is theirs */
     uint32_t last;     /* number of the last hold */
-    const struct strobe_detour_moves *moves;
+    int signal;        /* of the present hold, and what it did before */
+    struct sigaction before;
+    const struct strobe_detour_moves *moves[STROBE_DETOURS_MAX]; /* of detours, which live as long as the process */
+    strobe_a32 moves_count;
     struct held_thread thread[STROBE_DETOUR_HELD_MAX];
     strobe_a32 count;
 } hold;
@@ -45,12 +48,14 @@ static long hold_futex(int op, uint32_t value)
 
 /* ---- a held thread */
 
-static void move_interrupted(ucontext_t *u, const struct strobe_detour_moves *m)
+static void move_interrupted(ucontext_t *u)
 {
     uintptr_t pc = (uintptr_t)u->uc_mcontext.gregs[REG_RIP];
-    for (size_t i = 1; m && i < m->count; i++) /* the first instruction begins where the jump will */
-        if (pc == (uintptr_t)m->from[i])
-            u->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)m->to[i];
+    uint32_t count = strobe_load_acquire(&hold.moves_count);
+    for (uint32_t k = 0; k < count; k++)
+        for (size_t i = 1; i < hold.moves[k]->count; i++) /* the first instruction begins where the jump will */
+            if (pc == (uintptr_t)hold.moves[k]->from[i])
+                u->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)hold.moves[k]->to[i];
 }
 
 static struct held_thread *find_held(uint32_t tid)
@@ -70,7 +75,7 @@ static void on_hold(int number, siginfo_t *info, void *context)
     uint32_t mine = (uint32_t)info->si_value.sival_int;
     struct held_thread *t = find_held((uint32_t)syscall(SYS_gettid));
     if (t && info->si_code == SI_QUEUE && strobe_load_acquire(&hold.number) == mine) {
-        move_interrupted(context, hold.moves);
+        move_interrupted(context);
         strobe_store_release(&t->stands, 1);
         while (strobe_load_acquire(&hold.number) == mine)
             hold_futex(FUTEX_WAIT, mine);
@@ -186,24 +191,41 @@ static int take_hold_signal(struct sigaction *before)
     return 0;
 }
 
-int strobe_detour_hold(uint8_t *at, const uint8_t *bytes, size_t count, const struct strobe_detour_moves *moves)
+static void keep_moves(const struct strobe_detour_patch *patch, size_t count)
 {
-    struct sigaction before;
-    uint32_t number = ++hold.last ? hold.last : ++hold.last;
-    int signal = take_hold_signal(&before);
-    if (!signal)
-        return EAGAIN;
-    hold.moves = moves;
-    strobe_store_relaxed(&hold.count, 0);
-    strobe_store_release(&hold.number, number);
-    int refused = hold_all(signal, number);
-    if (!refused)
-        memcpy(at, bytes, count);
+    uint32_t kept = 0;
+    strobe_store_release(&hold.moves_count, 0);
+    for (const struct strobe_detour_patch *p = patch; p < patch + count; p++)
+        if (!p->refused && p->moves)
+            hold.moves[kept++] = p->moves;
+    strobe_store_release(&hold.moves_count, kept);
+}
+
+static void let_held_go(void)
+{
     strobe_store_release(&hold.number, 0);
     hold_futex(FUTEX_WAKE, INT_MAX);
-    if (!refused) /* else a thread may get the signal later, which would end the process without a handler */
-        sigaction(signal, &before, NULL);
+}
+
+int strobe_detour_hold(const struct strobe_detour_patch *patch, size_t count)
+{
+    uint32_t number = ++hold.last ? hold.last : ++hold.last;
+    hold.signal = take_hold_signal(&hold.before);
+    if (!hold.signal)
+        return EAGAIN;
+    keep_moves(patch, count);
+    strobe_store_relaxed(&hold.count, 0);
+    strobe_store_release(&hold.number, number);
+    int refused = hold_all(hold.signal, number);
+    if (refused) /* the handler stays: a thread that gets the signal later would end the process without it */
+        let_held_go();
     return refused;
+}
+
+void strobe_detour_release(void)
+{
+    let_held_go();
+    sigaction(hold.signal, &hold.before, NULL);
 }
 
 #else

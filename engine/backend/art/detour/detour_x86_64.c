@@ -204,23 +204,46 @@ enum { CAN_HOLD = false };
 enum { CAN_HOLD = true };
 #endif
 
-/* One store, when it replaces bytes of one instruction in one aligned word. (The race detector does not check code.) */
-__attribute__((no_sanitize("thread"))) int
-strobe_detour_patch(uint8_t *at, const uint8_t bytes[STROBE_DETOUR_JUMP_BYTES], const struct strobe_detour_moves *moves)
+static bool is_in_one_word(const struct strobe_detour_patch *p)
 {
-    size_t within = (uintptr_t)at % WORD_BYTES;
-    bool in_one_word = within <= WORD_BYTES - STROBE_DETOUR_JUMP_BYTES;
-    if (CAN_HOLD && (!in_one_word || (moves && moves->count > 1)))
-        return strobe_detour_hold(at, bytes, STROBE_DETOUR_JUMP_BYTES, moves);
-    if (!in_one_word) {
-        memcpy(at, bytes, STROBE_DETOUR_JUMP_BYTES);
-        return 0;
+    return (uintptr_t)p->at % WORD_BYTES <= WORD_BYTES - STROBE_DETOUR_JUMP_BYTES;
+}
+
+/* One store is enough when it replaces bytes of one instruction in one aligned word. */
+static bool needs_hold(const struct strobe_detour_patch *p)
+{
+    return CAN_HOLD && (!is_in_one_word(p) || (p->moves && p->moves->count > 1));
+}
+
+/* The race detector does not check code. */
+__attribute__((no_sanitize("thread"))) static void write_patch(const struct strobe_detour_patch *p)
+{
+    size_t within = (uintptr_t)p->at % WORD_BYTES;
+    if (!is_in_one_word(p)) {
+        memcpy(p->at, p->bytes, STROBE_DETOUR_JUMP_BYTES);
+        return;
     }
-    volatile uint64_t *word = (volatile uint64_t *)(void *)(at - within);
+    volatile uint64_t *word = (volatile uint64_t *)(void *)(p->at - within);
     uint64_t value = *word;
-    memcpy((uint8_t *)&value + within, bytes, STROBE_DETOUR_JUMP_BYTES);
+    memcpy((uint8_t *)&value + within, p->bytes, STROBE_DETOUR_JUMP_BYTES);
     *word = value;
-    return 0;
+}
+
+void strobe_detour_write(struct strobe_detour_patch *patch, size_t count)
+{
+    struct strobe_detour_patch *end = patch + count;
+    bool needed = false;
+    for (struct strobe_detour_patch *p = patch; p < end; p++)
+        needed |= !p->refused && needs_hold(p);
+    int refused = needed ? strobe_detour_hold(patch, count) : 0;
+    for (struct strobe_detour_patch *p = patch; p < end; p++) {
+        if (!p->refused && refused && needs_hold(p))
+            p->refused = refused;
+        if (!p->refused)
+            write_patch(p);
+    }
+    if (needed && !refused)
+        strobe_detour_release();
 }
 
 #endif

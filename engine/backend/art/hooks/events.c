@@ -8,30 +8,61 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static void describe_refusal(const char *function, int refused, struct strobe_error *error)
+/* ---- inline hooks ---- */
+
+/* The hooks that the features of this capture asked for, and those that are to be removed. */
+static struct strobe_hook_request asked[STROBE_HOOK_REQUESTS_MAX];
+static struct strobe_hook *dropped[STROBE_HOOK_REQUESTS_MAX];
+static size_t asked_count, dropped_count;
+
+void strobe_art_ask_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement)
 {
-    const struct strobe_inline_hooker *hooker = strobe_art.hooker;
-    const char *why = hooker->explain ? hooker->explain(hooker->ctx, refused) : NULL;
-    if (why)
-        strobe_error_set(error, "%s refused %s: %s", hooker->name, function, why);
-    else
-        strobe_error_set(error, "%s refused %s: error %d", hooker->name, function, refused);
+    void *target = (void *)(uintptr_t)strobe_art.libart.address[symbol];
+    if (target && strobe_art.hooker && asked_count < STROBE_HOOK_REQUESTS_MAX)
+        asked[asked_count++] = (struct strobe_hook_request){.hook = h, .target = target, .replacement = replacement};
 }
 
-bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement,
-                     struct strobe_error *error)
+void strobe_art_install_hooks(void)
 {
-    uint64_t address = strobe_art.libart.address[symbol];
+    if (asked_count)
+        strobe_hook_inline_all(strobe_art.hooker, asked, asked_count);
+}
+
+static const struct strobe_hook_request *find_asked(const struct strobe_hook *h)
+{
+    for (const struct strobe_hook_request *r = asked; r < asked + asked_count; r++)
+        if (r->hook == h)
+            return r;
+    return NULL;
+}
+
+bool strobe_art_is_hooked(const struct strobe_hook *h, enum strobe_art_symbol symbol, struct strobe_error *error)
+{
     const char *name = strobe_art_symbol_name(symbol);
-    if (!address)
+    const struct strobe_hook_request *r = find_asked(h);
+    if (!strobe_art.libart.address[symbol])
         strobe_error_set(error, "the runtime has no %s", name);
     else if (!strobe_art.hooker)
         strobe_error_set(error, "%s can't be hooked: %s", name, strobe_art.no_hooker.text);
-    else if (strobe_hook_inline(h, strobe_art.hooker, (void *)(uintptr_t)address, replacement) != STROBE_OK)
-        describe_refusal(name, errno, error);
+    else if (!r)
+        strobe_error_set(error, "%s is not hooked: more than %d hooks", name, STROBE_HOOK_REQUESTS_MAX);
+    else if (r->refused)
+        strobe_error_set(error, "%s refused %s: %s", strobe_art.hooker->name, name, r->why.text);
     else
         return true;
     return false;
+}
+
+void strobe_art_drop_hook(struct strobe_hook *h)
+{
+    if (h->kind == STROBE_HOOK_INLINE && dropped_count < STROBE_HOOK_REQUESTS_MAX)
+        dropped[dropped_count++] = h;
+}
+
+void strobe_art_remove_hooks(void)
+{
+    strobe_hook_remove_all(dropped, dropped_count);
+    dropped_count = asked_count = 0;
 }
 
 /* ---- native functions ---- */

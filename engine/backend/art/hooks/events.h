@@ -44,6 +44,11 @@
  * Whether a build's MiniDebugInfo has all names is not known without a device. A feature without its function is off,
  * and the status names the function.
  *
+ * Inline hooks of all features are installed together before the features start, and removed together after they end,
+ * because each installation may stop all threads (detour/detour_hold.h). A feature first asks for its hooks. Its start
+ * then learns which functions are hooked, and may do without them, or drop those that it cannot use alone. What starts
+ * drop is removed together before capture begins.
+ *
  * Every hook calls the original in any case. A hook records nothing on a thread that is in the engine already, or when
  * less than STROBE_ART_STACK_LEAST bytes of the stack are left. Its buffers are not on the stack. */
 #ifndef STROBE_BACKEND_ART_HOOKS_EVENTS_H
@@ -93,9 +98,12 @@ void strobe_art_thread_leaves(void);
 /* Registers running threads that have not met a hook. Start, and sampler. */
 void strobe_art_find_threads(void);
 
-/* Start and end of each feature. start: `env` is the calling thread's. Returns false with one phrase in `error`. */
+/* A feature. ask: calls strobe_art_ask_hook for each inline hook that start may use; NULL = there are none. start:
+ * `env` is the calling thread's. Returns false with one phrase in `error`, and has dropped all hooks. end: drops them.
+ */
 struct strobe_art_feature {
     enum strobe_art_use use; /* STROBE_ART_NEEDED for features without a use: their absence is no failure */
+    void (*ask)(void);
     bool (*start)(struct strobe_jni *env, struct strobe_error *error);
     void (*end)(void);
 };
@@ -105,9 +113,21 @@ extern const struct strobe_art_feature strobe_art_feature_alloc, strobe_art_feat
 
 /* ---- functions for hooks */
 
-/* Hooks one of the runtime's functions inline. Returns false with one phrase in `error`. */
-bool strobe_art_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement,
-                     struct strobe_error *error);
+/* Asks for an inline hook of one of the runtime's functions. Does nothing when the runtime lacks the function, or when
+ * there is no inline hooker. */
+void strobe_art_ask_hook(struct strobe_hook *h, enum strobe_art_symbol symbol, void *replacement);
+
+/* Installs all hooks that were asked for. */
+void strobe_art_install_hooks(void);
+
+/* Returns whether a hook that was asked for is installed. Returns false with one phrase in `error`. */
+bool strobe_art_is_hooked(const struct strobe_hook *h, enum strobe_art_symbol symbol, struct strobe_error *error);
+
+/* Marks an inline hook for removal, if it is installed. */
+void strobe_art_drop_hook(struct strobe_hook *h);
+
+/* Removes all hooks that are marked. What was asked for is forgotten. */
+void strobe_art_remove_hooks(void);
 
 /* Returns the offset of the native function in an ArtMethod, in bytes; 0: not known. */
 uint32_t strobe_art_native_offset(struct strobe_jni *env);

@@ -106,15 +106,20 @@ static bool alloc_can_avoid_stop(void)
            alloc_symbol(STROBE_ART_RESET_ALLOC_ENTRYPOINTS) && alloc_symbol(STROBE_ART_RUN_CHECKPOINT);
 }
 
+static void alloc_ask(void)
+{
+    if (alloc_can_avoid_stop())
+        strobe_art_ask_hook(&entry_points, STROBE_ART_SET_ENTRYPOINTS, (void *)on_set_entry_points);
+}
+
 static bool alloc_start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env, (void)error; /* the caller has reported what is missing */
-    if (!alloc_symbol(STROBE_ART_SET_LISTENER) || !alloc_symbol(STROBE_ART_REMOVE_LISTENER))
+    if (!alloc_symbol(STROBE_ART_SET_LISTENER) || !alloc_symbol(STROBE_ART_REMOVE_LISTENER)) {
+        strobe_art_drop_hook(&entry_points);
         return false;
+    }
     listener.vtable = strobe_art.libart.level->listener_has_pre ? pre_vtable : plain_vtable;
-    if (alloc_can_avoid_stop())
-        strobe_hook_inline(&entry_points, strobe_art.hooker,
-                           (void *)(uintptr_t)alloc_symbol(STROBE_ART_SET_ENTRYPOINTS), (void *)on_set_entry_points);
     alloc_exchange_listener(true);
     /* Without the hook, or when the runtime's compiler has inlined the hooked function, the runtime stops its threads.
      */
@@ -125,7 +130,7 @@ static bool alloc_start(struct strobe_jni *env, struct strobe_error *error)
 static void alloc_end(void)
 {
     alloc_exchange_listener(false);
-    strobe_hook_remove(&entry_points);
+    strobe_art_drop_hook(&entry_points);
 }
 
-const struct strobe_art_feature strobe_art_feature_alloc = {STROBE_ART_ALLOC, alloc_start, alloc_end};
+const struct strobe_art_feature strobe_art_feature_alloc = {STROBE_ART_ALLOC, alloc_ask, alloc_start, alloc_end};

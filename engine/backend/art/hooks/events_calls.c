@@ -56,4 +56,4 @@ static void calls_end(void)
     strobe_hook_remove(&load_hook);
 }
 
-const struct strobe_art_feature strobe_art_feature_calls = {STROBE_ART_NEEDED, calls_start, calls_end};
+const struct strobe_art_feature strobe_art_feature_calls = {STROBE_ART_NEEDED, NULL, calls_start, calls_end};

@@ -63,27 +63,32 @@ static void on_gc_finish(void *heap, void *self, uint32_t type)
     ((void (*)(void *, void *, uint32_t))finish_hook.original)(heap, self, type);
 }
 
+static void gc_ask(void)
+{
+    void *collects = strobe_art.libart.level->gc_has_sequence ? (void *)on_gc_collect_numbered : (void *)on_gc_collect;
+    bool flag = strobe_art.libart.shape[STROBE_ART_GC_WAIT] == STROBE_ART_SHAPE_MORE_FLAGS;
+    void *waits = flag ? (void *)on_gc_wait_for_one : (void *)on_gc_wait;
+    strobe_art_ask_hook(&wait_hook, STROBE_ART_GC_WAIT, waits);
+    strobe_art_ask_hook(&collect_hook, STROBE_ART_GC_COLLECT, collects);
+    strobe_art_ask_hook(&finish_hook, STROBE_ART_GC_FINISH, (void *)on_gc_finish);
+}
+
 static void gc_end(void)
 {
-    strobe_hook_remove(&wait_hook);
-    strobe_hook_remove(&collect_hook);
-    strobe_hook_remove(&finish_hook);
+    strobe_art_drop_hook(&wait_hook);
+    strobe_art_drop_hook(&collect_hook);
+    strobe_art_drop_hook(&finish_hook);
 }
 
 /* Without the hook of a collection's end, waits have no waker. */
 static bool gc_start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env;
-    void *collects = strobe_art.libart.level->gc_has_sequence ? (void *)on_gc_collect_numbered : (void *)on_gc_collect;
-    bool flag = strobe_art.libart.shape[STROBE_ART_GC_WAIT] == STROBE_ART_SHAPE_MORE_FLAGS;
-    void *waits = flag ? (void *)on_gc_wait_for_one : (void *)on_gc_wait;
-    if (strobe_art_hook(&wait_hook, STROBE_ART_GC_WAIT, waits, error) &&
-        strobe_art_hook(&collect_hook, STROBE_ART_GC_COLLECT, collects, error)) {
-        strobe_art_hook(&finish_hook, STROBE_ART_GC_FINISH, (void *)on_gc_finish, error);
+    if (strobe_art_is_hooked(&wait_hook, STROBE_ART_GC_WAIT, error) &&
+        strobe_art_is_hooked(&collect_hook, STROBE_ART_GC_COLLECT, error))
         return true;
-    }
     gc_end();
     return false;
 }
 
-const struct strobe_art_feature strobe_art_feature_gc = {STROBE_ART_GC, gc_start, gc_end};
+const struct strobe_art_feature strobe_art_feature_gc = {STROBE_ART_GC, gc_ask, gc_start, gc_end};

@@ -40,17 +40,22 @@ static two_words on_jni_trampoline_of_two(void *thread, void **frame)
     return r;
 }
 
+static void jni_ask(void)
+{
+    bool reserved = strobe_art.libart.level->jni_trampoline_reserved;
+    strobe_art_ask_hook(&hook, STROBE_ART_JNI_TRAMPOLINE,
+                        reserved ? (void *)on_jni_trampoline : (void *)on_jni_trampoline_of_two);
+}
+
 static bool jni_start(struct strobe_jni *env, struct strobe_error *error)
 {
     (void)env;
-    bool reserved = strobe_art.libart.level->jni_trampoline_reserved;
-    return strobe_art_hook(&hook, STROBE_ART_JNI_TRAMPOLINE,
-                           reserved ? (void *)on_jni_trampoline : (void *)on_jni_trampoline_of_two, error);
+    return strobe_art_is_hooked(&hook, STROBE_ART_JNI_TRAMPOLINE, error);
 }
 
 static void jni_end(void)
 {
-    strobe_hook_remove(&hook);
+    strobe_art_drop_hook(&hook);
 }
 
-const struct strobe_art_feature strobe_art_feature_jni = {STROBE_ART_JNI, jni_start, jni_end};
+const struct strobe_art_feature strobe_art_feature_jni = {STROBE_ART_JNI, jni_ask, jni_start, jni_end};

@@ -192,4 +192,4 @@ uint32_t strobe_art_libc_slots(void)
     return strobe_load_relaxed(&slots.exchanged);
 }
 
-const struct strobe_art_feature strobe_art_feature_libc = {STROBE_ART_LIBC, libc_start, libc_end};
+const struct strobe_art_feature strobe_art_feature_libc = {STROBE_ART_LIBC, NULL, libc_start, libc_end};

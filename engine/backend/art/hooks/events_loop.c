@@ -26,4 +26,4 @@ static void loop_end(void)
     strobe_hook_remove(&hook);
 }
 
-const struct strobe_art_feature strobe_art_feature_loop = {STROBE_ART_NEEDED, loop_start, loop_end};
+const struct strobe_art_feature strobe_art_feature_loop = {STROBE_ART_NEEDED, NULL, loop_start, loop_end};

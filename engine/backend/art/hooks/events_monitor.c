@@ -121,14 +121,22 @@ static void monitor_call_callbacks(enum strobe_art_symbol symbol)
     ((void (*)(void *, void *))(uintptr_t)strobe_art.libart.address[symbol])(strobe_art.runtime.callbacks, &callback);
 }
 
+static void monitor_ask(void)
+{
+    if (!monitor_has_callbacks())
+        strobe_art_ask_hook(&lock_hook, STROBE_ART_MONITOR_LOCK, (void *)on_monitor_lock);
+    strobe_art_ask_hook(&unlock_hook, STROBE_ART_MONITOR_UNLOCK, (void *)on_monitor_unlock);
+    strobe_art_ask_hook(&lock_for_wait_hook, STROBE_ART_MONITOR_LOCK_FOR_WAIT, (void *)on_monitor_lock_for_wait);
+}
+
 static void monitor_end(void)
 {
     if (called_back)
         monitor_call_callbacks(STROBE_ART_REMOVE_MONITOR_CALLBACK);
     called_back = false;
-    strobe_hook_remove(&lock_hook);
-    strobe_hook_remove(&lock_for_wait_hook);
-    strobe_hook_remove(&unlock_hook);
+    strobe_art_drop_hook(&lock_hook);
+    strobe_art_drop_hook(&lock_for_wait_hook);
+    strobe_art_drop_hook(&unlock_hook);
 }
 
 static bool monitor_start(struct strobe_jni *env, struct strobe_error *error)
@@ -138,12 +146,13 @@ static bool monitor_start(struct strobe_jni *env, struct strobe_error *error)
     called_back = monitor_has_callbacks();
     if (called_back)
         monitor_call_callbacks(STROBE_ART_ADD_MONITOR_CALLBACK);
-    bool reports = called_back || strobe_art_hook(&lock_hook, STROBE_ART_MONITOR_LOCK, (void *)on_monitor_lock, error);
-    if (reports) /* without these hooks there are no wakers, and no entries after waits */
-        (void)(strobe_art_hook(&unlock_hook, STROBE_ART_MONITOR_UNLOCK, (void *)on_monitor_unlock, error) &&
-               strobe_art_hook(&lock_for_wait_hook, STROBE_ART_MONITOR_LOCK_FOR_WAIT, (void *)on_monitor_lock_for_wait,
-                               error));
+    bool reports = called_back || strobe_art_is_hooked(&lock_hook, STROBE_ART_MONITOR_LOCK, error);
+    if (!reports)
+        monitor_end();
+    else if (!strobe_art_is_hooked(&unlock_hook, STROBE_ART_MONITOR_UNLOCK, error))
+        strobe_art_drop_hook(&lock_for_wait_hook); /* there are no wakers, and no entries after waits */
     return reports;
 }
 
-const struct strobe_art_feature strobe_art_feature_monitor = {STROBE_ART_MONITOR, monitor_start, monitor_end};
+const struct strobe_art_feature strobe_art_feature_monitor = {STROBE_ART_MONITOR, monitor_ask, monitor_start,
+                                                              monitor_end};

@@ -138,10 +138,16 @@ static bool park_start_native(struct strobe_jni *env, struct strobe_error *error
     return sun || jdk;
 }
 
+static void park_ask(void)
+{
+    strobe_art_ask_hook(&park_hook, STROBE_ART_PARK_THREAD, (void *)on_park);
+    strobe_art_ask_hook(&unpark_hook, STROBE_ART_UNPARK_THREAD, (void *)on_unpark);
+}
+
 static void park_end(void)
 {
-    strobe_hook_remove(&park_hook);
-    strobe_hook_remove(&unpark_hook);
+    strobe_art_drop_hook(&park_hook);
+    strobe_art_drop_hook(&unpark_hook);
     strobe_hook_remove(&sun_park_hook);
     strobe_hook_remove(&sun_unpark_hook);
     strobe_hook_remove(&jdk_park_hook);
@@ -150,11 +156,11 @@ static void park_end(void)
 
 static bool park_start(struct strobe_jni *env, struct strobe_error *error)
 {
-    if (strobe_art_hook(&park_hook, STROBE_ART_PARK_THREAD, (void *)on_park, error) &&
-        strobe_art_hook(&unpark_hook, STROBE_ART_UNPARK_THREAD, (void *)on_unpark, error))
+    if (strobe_art_is_hooked(&park_hook, STROBE_ART_PARK_THREAD, error) &&
+        strobe_art_is_hooked(&unpark_hook, STROBE_ART_UNPARK_THREAD, error))
         return true;
     park_end();
     return park_start_native(env, error);
 }
 
-const struct strobe_art_feature strobe_art_feature_park = {STROBE_ART_PARK, park_start, park_end};
+const struct strobe_art_feature strobe_art_feature_park = {STROBE_ART_PARK, park_ask, park_start, park_end};

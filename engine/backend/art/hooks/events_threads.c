@@ -236,14 +236,19 @@ static void on_thread_dies(void *thread)
     ((void (*)(void *))dies_hook.original)(thread);
 }
 
-/* Without these hooks a checkpoint finds new threads, and the C library tells their end. */
-static void hook_starts_and_ends(void)
+static bool threads_have_callbacks(void)
 {
-    struct strobe_error refused;
-    if (strobe_art.libart.address[STROBE_ART_THREAD_BEGAN])
-        strobe_art_hook(&began_hook, STROBE_ART_THREAD_BEGAN, (void *)on_thread_began, &refused);
-    if (strobe_art.libart.address[STROBE_ART_THREAD_DIES])
-        strobe_art_hook(&dies_hook, STROBE_ART_THREAD_DIES, (void *)on_thread_dies, &refused);
+    return strobe_art.runtime.callbacks && strobe_art.libart.address[STROBE_ART_ADD_THREAD_CALLBACK] &&
+           strobe_art.libart.address[STROBE_ART_REMOVE_THREAD_CALLBACK];
+}
+
+/* Without these hooks a checkpoint finds new threads, and the C library tells their end. */
+static void threads_ask(void)
+{
+    if (threads_have_callbacks())
+        return;
+    strobe_art_ask_hook(&began_hook, STROBE_ART_THREAD_BEGAN, (void *)on_thread_began);
+    strobe_art_ask_hook(&dies_hook, STROBE_ART_THREAD_DIES, (void *)on_thread_dies);
 }
 
 /* Registers the thread that runs the closure. For a suspended thread the caller of the checkpoint runs it; that thread
@@ -277,12 +282,9 @@ static bool threads_start(struct strobe_jni *env, struct strobe_error *error)
     (void)env, (void)error;
     if (!end_key_made && pthread_key_create(&end_key, on_thread_exit) == 0)
         end_key_made = true;
-    called_back = strobe_art.runtime.callbacks && strobe_art.libart.address[STROBE_ART_ADD_THREAD_CALLBACK] &&
-                  strobe_art.libart.address[STROBE_ART_REMOVE_THREAD_CALLBACK];
+    called_back = threads_have_callbacks();
     if (called_back)
         threads_call_callbacks(STROBE_ART_ADD_THREAD_CALLBACK);
-    else
-        hook_starts_and_ends();
     return true;
 }
 
@@ -291,8 +293,9 @@ static void threads_end(void)
     if (called_back)
         threads_call_callbacks(STROBE_ART_REMOVE_THREAD_CALLBACK);
     called_back = false;
-    strobe_hook_remove(&began_hook);
-    strobe_hook_remove(&dies_hook);
+    strobe_art_drop_hook(&began_hook);
+    strobe_art_drop_hook(&dies_hook);
 }
 
-const struct strobe_art_feature strobe_art_feature_threads = {STROBE_ART_THREADS, threads_start, threads_end};
+const struct strobe_art_feature strobe_art_feature_threads = {STROBE_ART_THREADS, threads_ask, threads_start,
+                                                              threads_end};

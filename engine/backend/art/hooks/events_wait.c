@@ -137,25 +137,32 @@ static bool wait_start_native(struct strobe_jni *env, struct strobe_error *error
                                   (void *)on_native_wait, error);
 }
 
+/* Any of the notifying functions may be inlined in its caller. Without all of them waits have no wakers. */
+static void wait_ask(void)
+{
+    strobe_art_ask_hook(&wait_hook, STROBE_ART_MONITOR_WAIT, (void *)on_monitor_wait);
+    strobe_art_ask_hook(&do_notify_hook, STROBE_ART_MONITOR_DO_NOTIFY, (void *)on_monitor_do_notify);
+    strobe_art_ask_hook(&notify_hook, STROBE_ART_MONITOR_NOTIFY, (void *)on_monitor_notify);
+    strobe_art_ask_hook(&notify_all_hook, STROBE_ART_MONITOR_NOTIFY_ALL, (void *)on_monitor_notify_all);
+}
+
 static void wait_feature_end(void)
 {
-    strobe_hook_remove(&wait_hook);
-    strobe_hook_remove(&do_notify_hook);
-    strobe_hook_remove(&notify_hook);
-    strobe_hook_remove(&notify_all_hook);
+    strobe_art_drop_hook(&wait_hook);
+    strobe_art_drop_hook(&do_notify_hook);
+    strobe_art_drop_hook(&notify_hook);
+    strobe_art_drop_hook(&notify_all_hook);
     strobe_hook_remove(&native_wait_hook);
     strobe_hook_remove(&native_sleep_hook);
 }
 
 static bool wait_feature_start(struct strobe_jni *env, struct strobe_error *error)
 {
-    if (!strobe_art_hook(&wait_hook, STROBE_ART_MONITOR_WAIT, (void *)on_monitor_wait, error))
-        return wait_start_native(env, error);
-    /* Any of these functions may be inlined in its caller. Without all of them waits have no wakers. */
-    strobe_art_hook(&do_notify_hook, STROBE_ART_MONITOR_DO_NOTIFY, (void *)on_monitor_do_notify, error);
-    strobe_art_hook(&notify_hook, STROBE_ART_MONITOR_NOTIFY, (void *)on_monitor_notify, error);
-    strobe_art_hook(&notify_all_hook, STROBE_ART_MONITOR_NOTIFY_ALL, (void *)on_monitor_notify_all, error);
-    return true;
+    if (strobe_art_is_hooked(&wait_hook, STROBE_ART_MONITOR_WAIT, error))
+        return true;
+    wait_feature_end();
+    return wait_start_native(env, error);
 }
 
-const struct strobe_art_feature strobe_art_feature_wait = {STROBE_ART_WAIT, wait_feature_start, wait_feature_end};
+const struct strobe_art_feature strobe_art_feature_wait = {STROBE_ART_WAIT, wait_ask, wait_feature_start,
+                                                           wait_feature_end};

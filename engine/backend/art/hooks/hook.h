@@ -15,22 +15,36 @@
 #define STROBE_BACKEND_ART_HOOKS_HOOK_H
 
 #include "engine/backend/art/jni.h"
+#include "engine/base/error.h"
 #include "engine/base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* A function that an inline hooker is to hook, or a hook that it is to remove. */
+struct strobe_inline_request {
+    void *target, *replacement; /* install: set by the caller */
+    void **original;            /* install: where the hooker writes the original before the first call can arrive */
+    void *handle;               /* install: set by the hooker; remove: by the caller */
+    int refused;                /* set by the hooker: 0, or an errno */
+};
+
 /* An inline hooker. install: makes `target` begin with a jump to `replacement`; the caller calls *original to run what
  * was there. *original is set before the first call can arrive. remove: undoes this; calls that are under way may still
  * be inside the original. Both return 0 on success, else an errno. explain: a phrase for what install returned last, or
- * NULL; the function may be missing. The engine calls them at start and end only, one at a time. */
+ * NULL; the function may be missing. install_all, remove_all: install and remove for many functions, for a hooker that
+ * must stop the app's threads and does so once for all of them; both may be missing. A refused request leaves the
+ * others unaffected; its errno alone explains it. The engine calls these functions at start and end only, one at a
+ * time. */
 struct strobe_inline_hooker {
     const char *name; /* "shadowhook" */
     int (*install)(void *ctx, void *target, void *replacement, void **original, void **handle);
     int (*remove)(void *ctx, void *handle);
     const char *(*explain)(void *ctx, int refused);
     void *ctx;
+    void (*install_all)(void *ctx, struct strobe_inline_request *request, size_t count);
+    void (*remove_all)(void *ctx, struct strobe_inline_request *request, size_t count);
 };
 
 enum strobe_hook_kind { STROBE_HOOK_NONE, STROBE_HOOK_NATIVE, STROBE_HOOK_SLOT, STROBE_HOOK_INLINE };
@@ -40,7 +54,7 @@ enum { STROBE_HOOK_SLOTS_MAX = 64 }; /* most slots of one function */
 struct strobe_hook {
     enum strobe_hook_kind kind; /* NONE: not installed */
     void *replacement, *original;
-    void *where;  /* NATIVE: the word */
+    void *where;  /* NATIVE: the word; INLINE: the function */
     void *handle; /* INLINE: the hooker's handle */
     const struct strobe_inline_hooker *hooker;
     uint32_t slot_count;
@@ -66,10 +80,22 @@ enum strobe_status strobe_hook_native(struct strobe_hook *h, void *method, uint3
  * changed. STROBE_EXISTS: this hook is installed as another kind or with another replacement. */
 enum strobe_status strobe_hook_slots(struct strobe_hook *h, const char *symbol, void *replacement);
 
-/* Hooks a function inline. STROBE_UNSUPPORTED: there is no hooker, or it refused (errno). STROBE_EXISTS: this hook is
- * installed already. */
-enum strobe_status strobe_hook_inline(struct strobe_hook *h, const struct strobe_inline_hooker *hooker, void *target,
-                                      void *replacement);
+/* A function to be hooked inline, and what came of it. */
+struct strobe_hook_request {
+    struct strobe_hook *hook;
+    void *target, *replacement;
+    int refused;             /* set: 0 when the function is hooked, else an errno */
+    struct strobe_error why; /* set when it is refused: the hooker's phrase */
+};
+
+enum { STROBE_HOOK_REQUESTS_MAX = 32 }; /* most requests of one call */
+
+/* Hooks functions inline, all at once if the hooker can (install_all). A hook that is installed already stays, and is
+ * refused with EEXIST unless it has this target and this replacement. */
+void strobe_hook_inline_all(const struct strobe_inline_hooker *hooker, struct strobe_hook_request *r, size_t count);
+
+/* Removes inline hooks, all at once if their hooker can. A hook whose removal is refused stays installed. */
+void strobe_hook_remove_all(struct strobe_hook *const *hooks, size_t count);
 
 /* Removes a hook. The function does nothing when the hook is not installed. STROBE_EXISTS: another program has hooked
  * the function later; nothing is removed. STROBE_IO: the system refused (errno); another call may remove what is left.

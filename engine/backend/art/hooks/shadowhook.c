@@ -101,8 +101,8 @@ static const char *shadow_explain(void *ctx, int refused)
     return last_text;
 }
 
-static const struct strobe_inline_hooker shadow_hooker = {"shadowhook", shadow_install, shadow_remove, shadow_explain,
-                                                          NULL};
+static const struct strobe_inline_hooker shadow_hooker = {
+    .name = "shadowhook", .install = shadow_install, .remove = shadow_remove, .explain = shadow_explain};
 
 const struct strobe_inline_hooker *strobe_shadowhook(bool loads, struct strobe_error *error)
 {

@@ -78,22 +78,26 @@ enum strobe_status strobe_mapping_at(const void *address, struct strobe_mapping 
     return status != STROBE_OK && r.failed ? STROBE_IO : status;
 }
 
+enum strobe_status strobe_unprotect_in(const struct strobe_mapping *m, void *address, size_t bytes,
+                                       struct strobe_unprotected *out)
+{
+    uintptr_t at = (uintptr_t)address;
+    if (at + bytes > m->end)
+        return STROBE_BAD_INPUT;
+    uintptr_t start = at & ~LARGEST_PAGE_MASK, end = (at + bytes + LARGEST_PAGE_MASK) & ~LARGEST_PAGE_MASK;
+    start = start > m->start ? start : m->start;
+    end = end < m->end ? end : m->end;
+    *out = (struct strobe_unprotected){(void *)start, m->protection & PROT_WRITE ? 0 : end - start, m->protection};
+    if (out->bytes && mprotect(out->start, out->bytes, m->protection | PROT_WRITE) != 0)
+        return STROBE_IO;
+    return STROBE_OK;
+}
+
 enum strobe_status strobe_unprotect(void *address, size_t bytes, struct strobe_unprotected *out)
 {
     struct strobe_mapping m;
-    uintptr_t at = (uintptr_t)address;
     enum strobe_status status = strobe_mapping_at(address, &m);
-    if (status != STROBE_OK)
-        return status;
-    if (at + bytes > m.end)
-        return STROBE_BAD_INPUT;
-    uintptr_t start = at & ~LARGEST_PAGE_MASK, end = (at + bytes + LARGEST_PAGE_MASK) & ~LARGEST_PAGE_MASK;
-    start = start > m.start ? start : m.start;
-    end = end < m.end ? end : m.end;
-    *out = (struct strobe_unprotected){(void *)start, m.protection & PROT_WRITE ? 0 : end - start, m.protection};
-    if (out->bytes && mprotect(out->start, out->bytes, m.protection | PROT_WRITE) != 0)
-        return STROBE_IO;
-    return STROBE_OK;
+    return status == STROBE_OK ? strobe_unprotect_in(&m, address, bytes, out) : status;
 }
 
 enum strobe_status strobe_protect_again(const struct strobe_unprotected *u)

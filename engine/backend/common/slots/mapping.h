@@ -30,6 +30,10 @@ struct strobe_unprotected {
  * STROBE_BAD_INPUT. STROBE_IO: the kernel refused (errno). STROBE_NO_ENTRY: the address is not mapped. */
 enum strobe_status strobe_unprotect(void *address, size_t bytes, struct strobe_unprotected *out);
 
+/* The same, when the mapping that contains the address is known. It opens no file. */
+enum strobe_status strobe_unprotect_in(const struct strobe_mapping *m, void *address, size_t bytes,
+                                       struct strobe_unprotected *out);
+
 /* Restores the protection. STROBE_IO: the kernel refused; the pages stay writable. */
 enum strobe_status strobe_protect_again(const struct strobe_unprotected *u);
 
