@@ -192,7 +192,7 @@ struct place {
     int32_t offset;
 };
 
-enum { SPACES = 4, ARM_REGISTERS = 16, ARM_PC = 15, OFFSET_MAX = 1 << 24 };
+enum { SPACES = 4, ARM_REGISTERS = 16, ARM_IP = 12, ARM_PC = 15, OFFSET_MAX = 1 << 24 };
 
 struct machine {
     struct space space[SPACES];
@@ -365,11 +365,13 @@ static struct rule_place express_place(const struct machine *m, unsigned reg)
     return out;
 }
 
+/* The frame of a signal handler's return has all registers, also those that calls do not preserve. */
 static struct strobe_unwind_rule express_rule(const struct machine *m)
 {
     const struct space *s = &m->space[m->current];
     struct rule_place fp = express_place(m, STROBE_ARM_R11), bx = express_place(m, STROBE_ARM_R7);
     struct rule_place ra = express_place(m, m->place[ARM_PC].saved ? ARM_PC : STROBE_ARM_LR);
+    bool is_signal_frame = s->deref && m->place[0].saved && m->place[ARM_IP].saved && m->place[ARM_PC].saved;
     bool fits = !s->deref || (m->offset >= INT16_MIN && m->offset <= INT16_MAX);
     if (!fits || ra.saved == STROBE_SAVED_LOST)
         return (struct strobe_unwind_rule){0};
@@ -384,6 +386,7 @@ static struct strobe_unwind_rule express_rule(const struct machine *m)
         .ra_at = ra.words,
         .bx = bx.saved & 15,
         .bx_at = bx.words,
+        .flags = is_signal_frame ? STROBE_UNWIND_SIGNAL : 0,
     };
 }
 

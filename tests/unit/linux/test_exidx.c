@@ -242,7 +242,21 @@ static void a_saved_stack_pointer_is_followed_S43(void **state)
     assert_int_equal(r.ra_at, 4);
     assert_int_equal(r.fp, STROBE_SAVED_AT_SP);
     assert_int_equal(r.fp_at, 2);
+    assert_int_equal(r.flags, 0);
     check_no_rule(RULE(0x82, 0x00, 0x86, 0x00)); /* twice */
+}
+
+static void a_frame_with_all_registers_is_of_a_signal_S43(void **state)
+{
+    (void)state;
+    struct strobe_unwind_rule r = RULE(0x27, 0xb1, 0x0f, 0x8f, 0xff); /* vsp += 160; pop {r0 - r15} */
+    assert_int_equal(r.kind, STROBE_UNWIND_DEREF);
+    assert_int_equal(r.flags, STROBE_UNWIND_SIGNAL);
+    assert_int_equal(r.cfa, 160 + 4 * 13);
+    assert_int_equal(r.ra_at, 40 + 15);
+    assert_int_equal(r.fp_at, 40 + 11);
+    assert_int_equal(r.bx_at, 40 + 7);
+    assert_int_equal(r.ra, STROBE_SAVED_AT_SP);
 }
 
 static void registers_of_coprocessors_take_their_room_S43(void **state)
@@ -384,6 +398,7 @@ int main(void)
         cmocka_unit_test_setup(registers_are_popped_from_the_lowest_S43, prepare),
         cmocka_unit_test_setup(a_frame_may_be_located_by_any_register_S43, prepare),
         cmocka_unit_test_setup(a_saved_stack_pointer_is_followed_S43, prepare),
+        cmocka_unit_test_setup(a_frame_with_all_registers_is_of_a_signal_S43, prepare),
         cmocka_unit_test_setup(registers_of_coprocessors_take_their_room_S43, prepare),
         cmocka_unit_test_setup(instructions_without_meaning_have_no_rule, prepare),
         cmocka_unit_test_setup(code_keeps_frame_pointers_when_most_functions_do, prepare),

@@ -14,8 +14,8 @@ bionic       := engine/backend/sdk/bionic
 emutls       := engine/backend/common/emutls.c
 # Sources that only other systems need: clocks of perf events, which apps may not open, and uname.
 not_android  := $(patsubst %,engine/backend/%.c,linux/cpu_clock linux/task_clock common/embed/flight_kernel)
-# Unwinding by .eh_frame, which 32-bit ARM does not have.
-not_armv7    := $(patsubst %,engine/backend/linux/%.c,eh_entry eh_frame unwind_images unwind_index unwind_table)
+# The reader of .eh_frame, which 32-bit ARM does not have: it has .ARM.exidx.
+not_armv7    := $(patsubst %,engine/backend/linux/%.c,eh_entry eh_frame)
 android_src  := $(filter-out $(not_android),$(capture_src) $(art_src)) $(wildcard $(bionic)/*.[cS]) $(emutls)
 android_flags = --target=$(android_$1) -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra \
                 -Werror -Wvla -Wshadow -nostdlibinc -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' \
