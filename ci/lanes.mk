@@ -114,7 +114,7 @@ emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe-lab ci/emulated
                  'tests/golden/run.sh --by $(abspath ci/emulated $(arm64) $(arm64)/strobe)' \
                  'tests/arm64/orders.py $(arm64)' 'tests/android/emulate.sh $B $(arm64)' 'tests/darwin/headers.sh $B' \
                  'tests/gnumach/lane.sh $B' 'tests/emulate/emulate.sh $B' 'tests/emulate/frames/run.sh $B' \
-                 'tests/armv7/run.sh $B'
+                 'tests/armv7/lane.sh $B'
 emulate: cross all android aar | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
 	$(call report_left,$(can_emulate),$(emulated))
 	@B=$(arm64) LIGHT=1 WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%) \
