@@ -319,7 +319,8 @@ $B/tests/unit/linux/test_channels: $(call obj,obj,engine/backend/common/libc/cha
 # the procedure linkage table, GNU ld does.
 $B/tests/unit/linux/test_unwind_walk: private trace_libs += -lunwind
 # Programs that read their own call frame information. gold lays it out before its index.
-$(patsubst %,$B/tests/unit/linux/test_unwind_%,walk damaged) $B/tests/fuzz/fuzz_eh_frame: private override TEST_LD :=
+$(addprefix $B/tests/,unit/linux/test_unwind_walk unit/linux/test_unwind_damaged fuzz/unwind/fuzz_eh_frame): \
+    private override TEST_LD :=
 
 # Compares instruction lengths with those of capstone.
 $B/tests/unit/capture/test_x86_code: private trace_libs += $(if $(TRIPLET),,-lcapstone)

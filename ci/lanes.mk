@@ -109,11 +109,12 @@ cross: darwin xcframework | deps-cross ## builds for arm64 Linux (FULL=1: everyt
 
 # The arm64 lab must play as this machine's lab does, the arm64 `strobe` must convert stored sessions to the stored
 # outputs, and the arm64 code must have the reviewed memory orders. The remaining suites test the libraries for Android
-# and iOS, and the backend for Mach.
+# and iOS, unwinding on armv7, and the backend for Mach.
 emulate_suites = 'tests/compilers/plays_alike.sh arm64 $B/strobe-lab ci/emulated $(arm64) $(arm64)/strobe-lab' \
                  'tests/golden/run.sh --by $(abspath ci/emulated $(arm64) $(arm64)/strobe)' \
                  'tests/arm64/orders.py $(arm64)' 'tests/android/emulate.sh $B $(arm64)' 'tests/darwin/headers.sh $B' \
-                 'tests/gnumach/lane.sh $B' 'tests/emulate/emulate.sh $B' 'tests/emulate/frames/run.sh $B'
+                 'tests/gnumach/lane.sh $B' 'tests/emulate/emulate.sh $B' 'tests/emulate/frames/run.sh $B' \
+                 'tests/armv7/lane.sh $B'
 emulate: cross all android aar | deps-emulate ## runs the arm64 build's unit tests emulated, checks its memory orders
 	$(call report_left,$(can_emulate),$(emulated))
 	@B=$(arm64) LIGHT=1 WRAP='env $(light) ci/emulated $(arm64)' $(run_long) $(emulated:$B/%=$(arm64)/%) \

@@ -1,12 +1,13 @@
 /* Frame-pointer walk: follows the chain of (saved frame pointer, return address) pairs that code built with
- * -fno-omit-frame-pointer keeps (System V x86-64 psABI 3.2.2; AAPCS64 6.4.6).
+ * -fno-omit-frame-pointer keeps (System V x86-64 psABI 3.2.2; AAPCS64 6.4.6; AAPCS32 6.2.1.4, where r11 is the frame
+ * pointer).
  *
  * The walk reads only inside one window of stack memory, so a corrupt chain can do no harm: each record must lie in
  * the window, be aligned, and lie above the record before it (S-44). Frames are written backwards from the end of
  * the caller's array, so that they are stored outermost first without a second pass.
  *
  * The layout of frames is that of the machine that this code is built for, unless the build selects another ABI for
- * the traced program (STROBE_ABI_X86_64, STROBE_ABI_ARM64).
+ * the traced program (STROBE_ABI_X86_64, STROBE_ABI_ARM64, STROBE_ABI_ARM).
  *
  * No state, no calls: any context, also while a thread is suspended. */
 #ifndef STROBE_CAPTURE_WALK_FP_H
@@ -17,6 +18,8 @@
 
 #if defined(STROBE_ABI_ARM64) || (defined(__aarch64__) && !defined(STROBE_ABI_X86_64))
 #define STROBE_FRAMES_ARM64 1
+#elif defined(STROBE_ABI_ARM) || defined(__arm__)
+#define STROBE_FRAMES_ARM 1
 #elif defined(STROBE_ABI_X86_64) || defined(__x86_64__) || defined(__i386__)
 #define STROBE_FRAMES_X86 1
 #endif
@@ -26,11 +29,14 @@ struct strobe_frame_record {
     uintptr_t next, return_address;
 };
 
-/* Removes the pointer-authentication code from a return address: user addresses on aarch64 have at most 48 bits. */
+/* Removes from a return address what is no address: on aarch64 the pointer-authentication code (user addresses have at
+ * most 48 bits), on 32-bit ARM the bit that selects Thumb code. */
 static inline uint64_t strobe_frame_strip(uint64_t address)
 {
 #ifdef STROBE_FRAMES_ARM64
     return address & 0x0000ffffffffffffu;
+#elif defined(STROBE_FRAMES_ARM)
+    return address & ~(uint64_t)1;
 #else
     return address;
 #endif

@@ -19,7 +19,8 @@
 enum { STROBE_REGS_GENERAL = 34 };
 
 /* Registers of a stopped thread. lr is 0 on a machine without a link register. general[] holds the registers by the
- * machine's DWARF numbers (x86-64: 0-16, aarch64: 0-32); unwinders need it to restore callee-saved registers. */
+ * machine's DWARF numbers (x86-64: 0-16, aarch64: 0-32, 32-bit ARM: 0-15, and in 16 the program status register);
+ * unwinders need it to restore callee-saved registers. */
 struct strobe_regs {
     uint64_t pc, sp, fp, lr;
     uint64_t general[STROBE_REGS_GENERAL];

@@ -32,6 +32,8 @@ for abi in arm64:AArch64 armv7:ARM x86_64:X86-64; do
     holds "$abi: segments of 16 KiB pages" "$(read_elf -lW | awk '$1 == "LOAD" { print $NF }' | sort -u)" 0x4000
     holds "$abi: note of level 24" "$(llvm-objcopy --dump-section .note.android.ident=/dev/stdout "$library" /dev/null |
         od -An -v -tu4 -w4 | awk '{ $1 = $1; print }' | paste -sd' ')" '8 4 1 1919184449 6580591 24'
+    [[ $abi != armv7 ]] || # the entry at the end of the code
+        holds "$abi: entries of code that cannot be unwound" "$(read_elf -u | grep -c 'Model: CantUnwind')" 1
     holds "$abi: has a build id" "$(read_elf -n | grep -c 'Build ID')" 1
     holds "$abi: both hash tables" "$(read_elf -d | grep -cE '\((GNU_)?HASH\)')" 2
     holds "$abi: exports" "$(llvm-nm -D --defined-only "$library" | awk '{ print $3 }' | sort | paste -sd' ')" \

@@ -70,6 +70,8 @@ enum strobe_walk_end strobe_art_merge_frames(struct strobe_art_walk *w, enum str
 
 #if STROBE_ART_NATIVE_FRAMES
 
+enum { WORD_BYTES = sizeof(uintptr_t) };
+
 /* ---- native frames ---- */
 
 struct native_walk {
@@ -226,6 +228,16 @@ static bool is_after_call(const struct strobe_host *host, uint64_t pc, uint32_t 
     uint32_t word;
     memcpy(&word, code + 4, sizeof word);
     return (word & 0xfc000000u) == 0x94000000u || (word & 0xfffff000u) == 0xd63f0000u; /* bl; blr, blraa, blrab... */
+#elif defined(__arm__)
+    uint16_t half[2];
+    uint32_t word;
+    memcpy(half, code + 4, sizeof half);
+    memcpy(&word, code + 4, sizeof word);
+    bool by_thumb = ((half[0] & 0xf800u) == 0xf000 && (half[1] & 0xc000u) == 0xc000) || /* bl, blx to an address */
+                    (half[1] & 0xff87u) == 0x4780;                                      /* blx register */
+    bool by_arm = (word & 0xff000000u) == 0xeb000000u || (word & 0xfe000000u) == 0xfa000000u || /* bl, blx */
+                  (word & 0xfffffff0u) == 0xe12fff30u;
+    return by_thumb || (pc % 4 == 0 && by_arm);
 #else
     /* call rel32; call *register; call *memory, whose length follows from its second byte */
     return code[3] == 0xe8 || (code[6] == 0xff && (code[7] & 0xf8) == 0xd0) ||
@@ -234,6 +246,58 @@ static bool is_after_call(const struct strobe_host *host, uint64_t pc, uint32_t 
            (code[1] == 0xff && (code[2] == 0x94 || code[2] == 0x14));
 #endif
 }
+
+#ifdef __arm__
+
+/* The runtime's code keeps no frame records there. The function that enters managed code,
+ * art_quick_invoke_stub_internal in runtime/arch/arm/quick_entrypoints_arm.S of AOSP, saves r4 to r11 and above them
+ * the link register. */
+enum { SAVED_REGISTERS = 9 };
+
+/* Returns whether these registers are saved below `end`, by a function that the runtime called. Sets *at to where it
+ * goes on: the exception tables then lead to a further caller in an image. */
+static STROBE_READS_STACKS bool is_entry_block(const struct native_walk *w, uint64_t end, struct strobe_regs *at)
+{
+    const struct strobe_window *s = w->stack;
+    const uint32_t bits = STROBE_ART_CODE_IMAGE | STROBE_ART_CODE_RUNTIME;
+    uint64_t frames[2], places[2], low = end - SAVED_REGISTERS * WORD_BYTES;
+    uint32_t count;
+    if (end > s->high || low < s->low)
+        return false;
+    const uintptr_t *saved = (const uintptr_t *)(uintptr_t)(low + s->bias);
+    uint64_t pc = strobe_frame_strip(saved[SAVED_REGISTERS - 1]);
+    uint32_t there = strobe_art_code_at(w->frames->code, pc - 1);
+    if (pc < CODE_BYTES || (there & bits) != bits || !is_after_call(w->host, pc, there))
+        return false;
+    *at = (struct strobe_regs){.pc = pc, .sp = end, .fp = saved[7]};
+    for (unsigned i = 0; i < SAVED_REGISTERS - 1; i++)
+        at->general[4 + i] = saved[i];
+    enum strobe_walk_end how =
+        strobe_walk_table_placed(w->frames->index, NULL, at, STROBE_FROM_BODY, s, frames + 2, places + 2, 2, &count);
+    there = count == 2 ? strobe_art_code_at(w->frames->code, frames[0] - 1) : 0;
+    return how == STROBE_WALK_CUT && there & STROBE_ART_CODE_IMAGE && is_after_call(w->host, frames[0], there);
+}
+
+/* Continues outside of the fragment whose outermost frame is the i-th. Returns false when nothing is found. A walk
+ * without registers cannot distinguish old blocks, and takes none. */
+static bool walk_from_entry(struct native_walk *w, uint32_t i, enum strobe_walk_end *end)
+{
+    const struct strobe_art_found *f = w->found;
+    struct strobe_regs at;
+    uint64_t from = (managed_place(f, i) & ~STROBE_ART_PLACE_ENDS) + (SAVED_REGISTERS + 1) * WORD_BYTES;
+    uint64_t high = from + STROBE_ART_ENTRY_BYTES;
+    if (i + 1 < f->managed_count && managed_place(f, i + 1) < high)
+        high = managed_place(f, i + 1);
+    from &= ~(uint64_t)(WORD_BYTES - 1);
+    for (; from < high && w->frames->index && !w->wants_one_chain; from += WORD_BYTES)
+        if (is_entry_block(w, from, &at)) {
+            *end = walk_by_tables(w, &at, STROBE_FROM_BODY);
+            return true;
+        }
+    return false;
+}
+
+#else
 
 /* Returns whether a frame record is at `at`, whose return address is in an image with `bits`. Sets *next. */
 static STROBE_READS_STACKS bool is_record(const struct native_walk *w, uint64_t at, uint32_t bits, uint64_t *next)
@@ -283,19 +347,27 @@ static uint64_t find_fragment_entry(const struct native_walk *w, uint32_t i)
     return entry;
 }
 
+/* Continues outside of the fragment whose outermost frame is the i-th. Returns false when nothing is found. */
+static bool walk_from_entry(struct native_walk *w, uint32_t i, enum strobe_walk_end *end)
+{
+    uint64_t entry = find_fragment_entry(w, i);
+    if (entry)
+        *end = walk_by_records(w, entry);
+    return entry;
+}
+
+#endif
+
 /* Continues a walk whose chain has ended, or has not begun, outside of managed frames, as often as necessary. */
 static enum strobe_walk_end walk_on(struct native_walk *w, enum strobe_walk_end end)
 {
     const struct strobe_art_found *f = w->found;
     bool lost = false;
     for (uint32_t i = 0; i < f->managed_count && w->broken; i++) {
-        uint64_t place = managed_place(f, i), entry;
+        uint64_t place = managed_place(f, i);
         if (place < w->reached || !place_ends_fragment(place))
             continue;
-        entry = find_fragment_entry(w, i);
-        if (entry)
-            end = walk_by_records(w, entry);
-        lost |= !entry;
+        lost |= !walk_from_entry(w, i, &end);
     }
     if (!w->broken && !lost)
         return end;
@@ -316,6 +388,57 @@ static enum strobe_walk_end native_end(struct native_walk *w, enum strobe_walk_e
     return end;
 }
 
+#ifdef __arm__
+
+/* Takes the registers of the function that calls it. */
+static STROBE_ALWAYS_INLINE void take_registers(struct strobe_regs *regs)
+{
+    uint32_t r[13], sp, pc;
+    __asm__ volatile("stm %[r], {r0-r12}\n\t"
+                     "mov %[sp], sp\n\t"
+                     "mov %[pc], pc"
+                     : [sp] "=&r"(sp), [pc] "=&r"(pc)
+                     : [r] "r"(r)
+                     : "memory");
+    *regs = (struct strobe_regs){.pc = pc, .sp = sp, .fp = r[11]};
+    for (unsigned i = 0; i < 13; i++)
+        regs->general[i] = r[i];
+}
+
+/* The callers of the hook need registers that its frame record does not hold, so the walk begins here, by the tables of
+ * this library. The frames up to the hook's record are left out. */
+static STROBE_NOINLINE enum strobe_walk_end walk_from_hook(struct native_walk *w, uint64_t frame)
+{
+    struct strobe_art_found *f = w->found;
+    struct strobe_regs regs;
+    struct strobe_window own = *w->stack;
+    uint32_t inner = 0;
+    if (!w->frames->index)
+        return walk_by_records(w, frame);
+    take_registers(&regs);
+    own.low = regs.sp;
+    const struct strobe_window *stack = w->stack;
+    w->stack = &own;
+    enum strobe_walk_end end = walk_by_tables(w, &regs, STROBE_FROM_BODY);
+    w->stack = stack;
+    while (inner < f->native_count && f->pc_place[inner] <= frame)
+        inner++;
+    f->native_count -= inner;
+    f->native_kept = f->native_kept > inner ? f->native_kept - inner : 0;
+    memmove(f->pc, f->pc + inner, f->native_count * sizeof *f->pc);
+    memmove(f->pc_place, f->pc_place + inner, f->native_count * sizeof *f->pc_place);
+    return end;
+}
+
+#else
+
+static enum strobe_walk_end walk_from_hook(struct native_walk *w, uint64_t frame)
+{
+    return walk_by_records(w, frame);
+}
+
+#endif
+
 enum strobe_walk_end strobe_art_walk_whole(struct strobe_art_frames *f, struct strobe_art_walk *w,
                                            const struct strobe_libart *a, void *thread, uint64_t frame,
                                            const struct strobe_window *stack, uint64_t *frames_end, uint32_t max,
@@ -325,7 +448,7 @@ enum strobe_walk_end strobe_art_walk_whole(struct strobe_art_frames *f, struct s
         return strobe_art_walk(w, a, thread, frames_end, NULL, max, count);
     enum strobe_walk_end managed = strobe_art_walk_managed(w, a, thread);
     struct native_walk n = {.frames = f, .found = &w->found, .host = f->host, .stack = stack};
-    enum strobe_walk_end native = native_end(&n, walk_by_records(&n, frame));
+    enum strobe_walk_end native = native_end(&n, walk_from_hook(&n, frame));
     return strobe_art_merge_frames(w, managed, native, frames_end, max, count);
 }
 

@@ -29,7 +29,12 @@
  * managed frame, or after STROBE_ART_ENTRY_BYTES. When it finds none, the native frames outside are missing.
  * strobe_session_header.native_gaps counts such walks; a stack is also doubtful when it has no managed frame outside.
  *
- * x86-64 and arm64. On other processors stacks have managed frames only. */
+ * 32-bit ARM has exception tables instead of call frame information, and the runtime keeps no frame records. There the
+ * walk searches for the registers that the function saved that entered managed code, and goes on by the tables: they
+ * must lead to a further caller. A walk without registers does not search. A hook's walk begins at the hook's own
+ * registers.
+ *
+ * x86-64, arm64 and 32-bit ARM. On other processors stacks have managed frames only. */
 #ifndef STROBE_BACKEND_ART_FRAMES_H
 #define STROBE_BACKEND_ART_FRAMES_H
 
@@ -37,7 +42,7 @@
 #include "engine/backend/art/visitor.h"
 #include "engine/host/host.h"
 
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__) || defined(__aarch64__) || defined(__arm__)
 #define STROBE_ART_NATIVE_FRAMES 1
 #else
 #define STROBE_ART_NATIVE_FRAMES 0

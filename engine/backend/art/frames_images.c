@@ -61,9 +61,13 @@ static int list_code(struct dl_phdr_info *info, size_t bytes, void *unused)
 }
 
 /* Returns whether frames of the code are unwound by tables. The runtime's own are when it has tables: it keeps frame
- * pointers, but its bridges, which are written in assembly, do not. */
+ * pointers, but its bridges, which are written in assembly, do not. On 32-bit ARM all code with tables is: a frame
+ * record does not have r7, which the frames of Thumb code need. */
 static bool needs_tables(struct strobe_unwind_index *x, const struct strobe_art_code_entry *e)
 {
+#ifdef __arm__
+    return strobe_unwind_index_has_tables(x, e->start);
+#endif
     return e->bits & STROBE_ART_CODE_RUNTIME ? strobe_unwind_index_has_tables(x, e->start)
                                              : !strobe_unwind_index_keeps_fp(x, e->start);
 }

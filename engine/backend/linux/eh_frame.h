@@ -2,7 +2,8 @@
  * that leads from a function's frame to its caller's.
  *
  * Formats: Linux Standard Base 5.0, chapters "DWARF Extensions" and "Exception Frames"; DWARF 5, section 6.4. Register
- * numbers: System V x86-64 psABI (figure 3.36) and AADWARF64 (section 4.1).
+ * numbers: System V x86-64 psABI (figure 3.36), AADWARF64 (section 4.1) and AADWARF32 (section 4.1). On 32-bit ARM the
+ * rules come from other tables; see exidx.h.
  *
  * The reader works on bytes in memory, which may be a copy. It reads only inside the given bytes, whatever they hold,
  * also while other threads overwrite them. It makes no system call, allocates no memory and uses less than 1 KiB of
@@ -16,23 +17,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DWARF numbers of the registers that locate frames. STROBE_EH_BX is x86-64's rbx, which is preserved across calls. The
- * dynamic linker's lazy binding is the only code with calls that locates its frame by it. */
+/* The machine whose code is unwound: that for which this is built, unless the build selects STROBE_ABI_ARM. */
+#if defined(__arm__) || defined(STROBE_ABI_ARM)
+#define STROBE_EH_ARM 1
+#elif defined(__x86_64__)
+#define STROBE_EH_X86_64 1
+#endif
+
+/* DWARF numbers of the registers that locate frames. STROBE_EH_BX is another register that is preserved across calls.
+ * x86-64: rbx, by which only the dynamic linker's lazy binding locates a frame. 32-bit ARM: r7, the frame pointer of
+ * Thumb code. STROBE_EH_WORD: bytes of a saved register. */
 enum {
-#if defined(__x86_64__)
+#if defined(STROBE_EH_ARM)
+    STROBE_EH_FP = 11,
+    STROBE_EH_SP = 13,
+    STROBE_EH_RA = 14,
+    STROBE_EH_BX = 7,
+    STROBE_EH_WORD = 4,
+#elif defined(STROBE_EH_X86_64)
     STROBE_EH_FP = 6,
     STROBE_EH_SP = 7,
     STROBE_EH_RA = 16,
     STROBE_EH_BX = 3,
+    STROBE_EH_WORD = 8,
 #elif defined(__aarch64__)
     STROBE_EH_FP = 29,
     STROBE_EH_SP = 31,
     STROBE_EH_RA = 30,
     STROBE_EH_BX = 255, /* no such register */
+    STROBE_EH_WORD = 8,
 #else
 #error "the numbers of this machine's registers are not known"
 #endif
 };
+
+/* strobe_regs.general[STROBE_EH_ARM_STATE] of 32-bit ARM is the program status register. */
+enum { STROBE_EH_ARM_STATE = 16 };
 
 enum strobe_unwind_kind {
     STROBE_UNWIND_NONE = 0, /* no rule, or a rule that this struct cannot express */
@@ -43,7 +63,7 @@ enum strobe_unwind_kind {
     STROBE_UNWIND_BY_FP,    /* no rule, but the code is believed to keep frame pointers (set by the index) */
 };
 
-/* Where a register of the caller, or the return address, is. Offsets count words of 8 bytes. */
+/* Where a register of the caller, or the return address, is. Offsets count words of STROBE_EH_WORD bytes. */
 enum strobe_unwind_saved {
     STROBE_SAVED_SAME = 0,  /* still in its register */
     STROBE_SAVED_AT_CFA,    /* word at CFA + offset */

@@ -65,6 +65,7 @@ static void save_registers(struct strobe_regs *r, const ucontext_t *u)
                                     c->arm_ip, c->arm_sp, c->arm_lr, c->arm_pc};
     for (int i = 0; i < 16; i++)
         r->general[i] = core[i];
+    r->general[16] = c->arm_cpsr;
     r->pc = c->arm_pc;
     r->sp = c->arm_sp;
     r->fp = c->arm_fp;

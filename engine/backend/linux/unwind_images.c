@@ -1,5 +1,6 @@
 #include "engine/backend/linux/unwind_images.h"
 
+#include "engine/backend/linux/exidx.h"
 #include "engine/base/mix.h"
 
 #include <link.h>
@@ -10,9 +11,10 @@
 /* An image in the dynamic linker's list. */
 struct loaded {
     uint64_t start, end; /* addresses of its loaded segments */
-    uint64_t header;     /* address of .eh_frame_hdr, or 0 */
-    uint64_t low, high;  /* the segment that holds the header */
-    uint64_t key;        /* of its name and program headers */
+    uint64_t header;     /* address of .eh_frame_hdr, or of .ARM.exidx, or 0 */
+    uint64_t header_bytes;
+    uint64_t low, high; /* the segment that holds the header */
+    uint64_t key;       /* of its name and program headers */
     uint64_t bias;
     const char *name; /* valid during the first update only, like `dynamic` */
     const ElfW(Dyn) * dynamic;
@@ -61,14 +63,22 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
     return hash;
 }
 
+#ifdef STROBE_EH_ARM
+enum { TABLES_SEGMENT = 0x70000001 }; /* PT_ARM_EXIDX */
+#else
+enum { TABLES_SEGMENT = PT_GNU_EH_FRAME };
+#endif
+
 static void describe_image(const struct dl_phdr_info *info, struct loaded *out)
 {
     *out = (struct loaded){.start = UINT64_MAX, .bias = info->dlpi_addr, .name = info->dlpi_name};
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         uint64_t at = info->dlpi_addr + p->p_vaddr;
-        if (p->p_type == PT_GNU_EH_FRAME)
+        if (p->p_type == TABLES_SEGMENT) {
             out->header = at;
+            out->header_bytes = p->p_memsz;
+        }
         if (p->p_type == PT_DYNAMIC)
             out->dynamic = (const ElfW(Dyn) *)(uintptr_t)at;
         if (p->p_type != PT_LOAD)
@@ -202,22 +212,79 @@ static struct piece *allocate_piece(uint64_t bytes)
     return best;
 }
 
-static bool copy_frames(const struct strobe_host *host, const struct loaded *image, uint32_t owner,
-                        struct strobe_eh_frame *out)
+/* A range of addresses. */
+struct range {
+    uint64_t low, high;
+};
+
+#ifdef STROBE_EH_ARM
+
+static enum strobe_status open_tables(const void *bytes, uint64_t size, uint64_t address, const struct loaded *image,
+                                      struct strobe_eh_frame *out)
+{
+    return strobe_exidx_open(bytes, size, address, image->header, image->header_bytes, out);
+}
+
+/* Finds the range of the tables: the index table, and the entries to which it refers. */
+static bool find_tables(const struct strobe_host *host, const struct loaded *image, struct range *out)
+{
+    uint32_t entry[64][2];
+    size_t copied;
+    *out = (struct range){image->header, image->header + image->header_bytes};
+    if (out->high > image->high)
+        return false;
+    for (uint64_t at = out->low, end = out->high; at < end; at += sizeof entry) {
+        size_t bytes = end - at < sizeof entry ? (size_t)(end - at) : sizeof entry;
+        if (host->read(host->ctx, at, entry, bytes, &copied) != STROBE_OK || copied != bytes)
+            return false;
+        for (size_t i = 0; i < bytes / sizeof *entry; i++) {
+            uint64_t to = strobe_exidx_reference(entry[i], at + i * sizeof *entry);
+            if (to < image->low || to >= image->high)
+                continue;
+            out->low = to < out->low ? to : out->low;
+            out->high = to + STROBE_EXTAB_ENTRY_BYTES > out->high ? to + STROBE_EXTAB_ENTRY_BYTES : out->high;
+        }
+    }
+    out->high = out->high < image->high ? out->high : image->high;
+    return true;
+}
+
+#else
+
+static enum strobe_status open_tables(const void *bytes, uint64_t size, uint64_t address, const struct loaded *image,
+                                      struct strobe_eh_frame *out)
+{
+    return strobe_eh_frame_open(bytes, size, address, image->header, out);
+}
+
+/* Finds the range of .eh_frame_hdr and .eh_frame, which ends at the end of the segment. */
+static bool find_tables(const struct strobe_host *host, const struct loaded *image, struct range *out)
 {
     uint8_t head[16];
     size_t copied = 0;
     if (host->read(host->ctx, image->header, head, sizeof head, &copied) != STROBE_OK)
         return false;
     uint64_t start = strobe_eh_frame_start(head, copied, image->header);
-    uint64_t from = start >= image->low && start < image->header ? start : image->header;
-    uint64_t bytes = image->high - from;
+    *out = (struct range){start >= image->low && start < image->header ? start : image->header, image->high};
+    return true;
+}
+
+#endif
+
+static bool copy_frames(const struct strobe_host *host, const struct loaded *image, uint32_t owner,
+                        struct strobe_eh_frame *out)
+{
+    struct range tables;
+    size_t copied = 0;
+    if (!find_tables(host, image, &tables))
+        return false;
+    uint64_t from = tables.low, bytes = tables.high - from;
     struct piece *piece = bytes <= STROBE_UNWIND_COPIES_BYTES ? allocate_piece(bytes) : NULL;
     if (!piece)
         return false;
     uint8_t *copy = state.copies + piece->offset;
     if (host->read(host->ctx, from, copy, (size_t)bytes, &copied) != STROBE_OK || copied != bytes ||
-        strobe_eh_frame_open(copy, bytes, from, image->header, out) != STROBE_OK)
+        open_tables(copy, bytes, from, image, out) != STROBE_OK)
         return false;
     piece->owner = owner + 1;
     return true;
@@ -230,8 +297,8 @@ static bool open_frames(const struct strobe_host *host, const struct loaded *ima
         return false;
     if (!image->stays)
         return copy_frames(host, image, owner, out);
-    return strobe_eh_frame_open((const void *)(uintptr_t)image->low, image->high - image->low, image->low,
-                                image->header, out) == STROBE_OK;
+    return open_tables((const void *)(uintptr_t)image->low, image->high - image->low, image->low, image, out) ==
+           STROBE_OK;
 }
 
 /* ---- changes ---- */

@@ -3,9 +3,10 @@
  *
  * Images that are never unloaded are read in place: the program, this library, all libraries that these need, and the
  * kernel's vDSO. They are determined in the first call, before the program's own code runs. For any other image the
- * sampler copies the call frame information (3 to 8 % of the image) by safe reads into memory of the engine. Neither a
- * lookup nor the copying can then access memory that dlclose() has unmapped. Copies take at most
- * STROBE_UNWIND_COPIES_BYTES. When no space is left for an image, its code is unwound by frame pointers.
+ * sampler copies the call frame information (3 to 8 % of the image; on 32-bit ARM the exception tables) by safe reads
+ * into memory of the engine. Neither a lookup nor the copying can then access memory that dlclose() has unmapped.
+ * Copies take at most STROBE_UNWIND_COPIES_BYTES. When no space is left for an image, its code is unwound by frame
+ * pointers.
  *
  * All memory comes from mmap and is reserved without being committed. A forked child continues with its copy. */
 #ifndef STROBE_BACKEND_LINUX_UNWIND_IMAGES_H

@@ -1,8 +1,58 @@
 #include "engine/backend/linux/unwind_index.h"
 
+#include "engine/backend/linux/exidx.h"
 #include "engine/base/hint.h"
 
 #include <string.h>
+
+/* ---- the tables of this machine ---- */
+
+#ifdef STROBE_EH_ARM
+
+static struct strobe_unwind_rule read_rule(const struct strobe_eh_frame *e, uint64_t pc)
+{
+    return strobe_exidx_rule(e, pc);
+}
+
+static bool is_covered(const struct strobe_eh_frame *e, uint64_t pc)
+{
+    return strobe_exidx_covers(e, pc);
+}
+
+static bool most_keep_fp(const struct strobe_eh_frame *e)
+{
+    return strobe_exidx_keeps_fp(e);
+}
+
+static bool read_range(const struct strobe_eh_frame *e, uint64_t pc, uint64_t *start, uint64_t *end)
+{
+    return strobe_exidx_range(e, pc, start, end);
+}
+
+#else
+
+static struct strobe_unwind_rule read_rule(const struct strobe_eh_frame *e, uint64_t pc)
+{
+    return strobe_eh_frame_rule(e, pc);
+}
+
+static bool is_covered(const struct strobe_eh_frame *e, uint64_t pc)
+{
+    return strobe_eh_frame_covers(e, pc);
+}
+
+static bool most_keep_fp(const struct strobe_eh_frame *e)
+{
+    return strobe_eh_frame_keeps_fp(e);
+}
+
+static bool read_range(const struct strobe_eh_frame *e, uint64_t pc, uint64_t *start, uint64_t *end)
+{
+    (void)e, (void)pc, (void)start, (void)end;
+    return false;
+}
+
+#endif
 
 /* ---- images ---- */
 
@@ -163,7 +213,7 @@ static bool image_keeps_fp(struct strobe_unwind_slot *slot, uint32_t seq, const 
 {
     uint32_t known = strobe_load_relaxed(&slot->keeps_fp);
     if ((known & ~1u) != seq) {
-        known = seq | strobe_eh_frame_keeps_fp(frames);
+        known = seq | most_keep_fp(frames);
         strobe_store_relaxed(&slot->keeps_fp, known);
     }
     return known & 1;
@@ -181,9 +231,9 @@ static bool find_in_image(struct strobe_unwind_slot *slot, uint64_t pc, struct s
     if (!is_slot_unchanged(slot, seq))
         return false; /* the words may be of two images */
     if (image.frames.bytes)
-        *out = strobe_eh_frame_rule(&image.frames, pc);
+        *out = read_rule(&image.frames, pc);
     /* Code whose entry cannot be expressed as a rule does not do as the other functions do. */
-    if (image.frames.bytes && out->kind == STROBE_UNWIND_NONE && !strobe_eh_frame_covers(&image.frames, pc) &&
+    if (image.frames.bytes && out->kind == STROBE_UNWIND_NONE && !is_covered(&image.frames, pc) &&
         image_keeps_fp(slot, seq, &image.frames))
         out->kind = STROBE_UNWIND_BY_FP;
     return is_slot_unchanged(slot, seq);
@@ -227,6 +277,14 @@ static struct strobe_unwind_slot *find_image(struct strobe_unwind_index *x, uint
             return slot;
     }
     return NULL;
+}
+
+bool strobe_unwind_index_range(struct strobe_unwind_index *x, uint64_t pc, uint64_t *start, uint64_t *end)
+{
+    uint32_t seq;
+    struct strobe_unwind_image image;
+    struct strobe_unwind_slot *slot = find_image(x, pc, &seq, &image);
+    return slot && image.frames.bytes && read_range(&image.frames, pc, start, end) && is_slot_unchanged(slot, seq);
 }
 
 bool strobe_unwind_index_has_tables(struct strobe_unwind_index *x, uint64_t pc)

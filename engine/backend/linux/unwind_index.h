@@ -108,6 +108,10 @@ void strobe_unwind_index_remove(struct strobe_unwind_index *x, uint32_t slot);
  * Any context. */
 struct strobe_unwind_rule strobe_unwind_index_find(struct strobe_unwind_index *x, uint64_t pc);
 
+/* Returns the address range of the table entry that holds pc, in the image that holds pc. 32-bit ARM only: the entry of
+ * a whole function; false elsewhere. Any context. */
+bool strobe_unwind_index_range(struct strobe_unwind_index *x, uint64_t pc, uint64_t *start, uint64_t *end);
+
 /* Returns whether the image that holds pc has call frame information. Changer only. */
 bool strobe_unwind_index_has_tables(struct strobe_unwind_index *x, uint64_t pc);
 

@@ -1,5 +1,6 @@
 #include "engine/backend/linux/unwind_table.h"
 
+#include "engine/backend/linux/arm_code.h"
 #include "engine/base/hint.h"
 #include "engine/capture/leaf.h"
 
@@ -12,17 +13,26 @@ struct frame {
     const uint64_t *general; /* all registers; NULL when only those above are known */
     enum sort sort;
     bool fp_known, sp_known, bx_known;
-    bool doubtful; /* an unproven step was taken */
-    bool strict;   /* no unproven step out of a caller's frame is taken */
+    uint32_t state; /* 32-bit ARM: program status register of the code that was interrupted */
+    bool doubtful;  /* an unproven step was taken */
+    bool strict;    /* no unproven step out of a caller's frame is taken */
 };
 
 enum step { STEPPED, AT_END, OUT_OF_WINDOW, STEP_FAILED };
 
+enum { WORD = STROBE_EH_WORD };
+
+#ifdef STROBE_EH_ARM
+typedef uint32_t stack_word;
+#else
+typedef uint64_t stack_word;
+#endif
+
 static STROBE_READS_STACKS inline bool read_stack_word(const struct strobe_window *w, uint64_t address, uint64_t *out)
 {
-    if (address - w->low >= w->high - w->low || w->high - address < 8 || address & 7)
+    if (address - w->low >= w->high - w->low || w->high - address < WORD || address & (WORD - 1))
         return false;
-    *out = *(const uint64_t *)(uintptr_t)(address + w->bias);
+    *out = *(const stack_word *)(uintptr_t)(address + w->bias);
     return true;
 }
 
@@ -46,14 +56,14 @@ static bool read_base_register(const struct frame *f, uint8_t reg, uint64_t *out
 
 static enum step classify_failed_read(const struct strobe_window *w, uint64_t address)
 {
-    return address >= w->high || address + 8 > w->high ? OUT_OF_WINDOW : STEP_FAILED;
+    return address >= w->high || address + WORD > w->high ? OUT_OF_WINDOW : STEP_FAILED;
 }
 
 /* Returns whether the rule says that the frame has a record to which the frame pointer leads, and then the canonical
  * frame address. For a frame whose stack pointer is not known. */
 static bool find_cfa_by_record(const struct strobe_unwind_rule *r, const struct frame *f, uint64_t *cfa)
 {
-    *cfa = f->fp - (uint64_t)((int64_t)r->fp_at * 8);
+    *cfa = f->fp - (uint64_t)((int64_t)r->fp_at * WORD);
     return f->sort == CALLER && f->fp_known && r->kind == STROBE_UNWIND_FRAME && r->base == STROBE_EH_SP &&
            r->fp == STROBE_SAVED_AT_CFA && r->ra == STROBE_SAVED_AT_CFA && r->ra_at == r->fp_at + 1;
 }
@@ -85,7 +95,7 @@ static enum step read_saved(uint8_t saved, int16_t words, const struct frame *f,
     uint64_t base = saved == STROBE_SAVED_AT_CFA ? cfa : saved == STROBE_SAVED_AT_FP ? f->fp : f->sp;
     if ((saved == STROBE_SAVED_AT_FP && !f->fp_known) || (saved == STROBE_SAVED_AT_SP && !f->sp_known))
         return STEP_FAILED;
-    uint64_t at = base + (uint64_t)((int64_t)words * 8);
+    uint64_t at = base + (uint64_t)((int64_t)words * WORD);
     return read_stack_word(w, at, out) ? STEPPED : classify_failed_read(w, at);
 }
 
@@ -100,7 +110,7 @@ static void restore_kept(uint8_t saved, int16_t words, const struct frame *f, ui
     else if (saved != STROBE_SAVED_SAME)
         *known = read_saved(saved, words, f, cfa, w, value) == STEPPED ||
                  (*known && f->sort != CALLER && saved == STROBE_SAVED_AT_CFA &&
-                  cfa + (uint64_t)((int64_t)words * 8) < f->sp);
+                  cfa + (uint64_t)((int64_t)words * WORD) < f->sp);
 }
 
 static void leave_frame(struct frame *f, bool by_signal, uint64_t pc, uint64_t sp)
@@ -112,9 +122,26 @@ static void leave_frame(struct frame *f, bool by_signal, uint64_t pc, uint64_t s
     f->sort = by_signal ? INTERRUPTED : CALLER;
 }
 
-#ifdef __aarch64__
-enum { SIGNAL_LR_AT = 69 }; /* offset from sp in words, see signal_rule in eh_frame.c */
+/* Reads the link register of the function that a signal interrupted, and on 32-bit ARM the state of its code. */
+static enum step read_interrupted(const struct strobe_unwind_rule *r, struct frame *f, const struct strobe_window *w,
+                                  uint64_t *lr)
+{
+#if defined(STROBE_EH_X86_64)
+    (void)r, (void)f, (void)w;
+    *lr = 0;
+    return STEPPED;
+#elif defined(STROBE_EH_ARM)
+    uint64_t state; /* lr, pc and cpsr are neighbours */
+    if (read_saved(STROBE_SAVED_AT_SP, (int16_t)(r->ra_at + 1), f, 0, w, &state) != STEPPED)
+        return STEP_FAILED;
+    f->state = (uint32_t)state;
+    return read_saved(STROBE_SAVED_AT_SP, (int16_t)(r->ra_at - 1), f, 0, w, lr);
+#else
+    enum { SIGNAL_LR_AT = 69 }; /* offset from sp in words, see signal_rule in eh_frame.c */
+    (void)r;
+    return read_saved(STROBE_SAVED_AT_SP, SIGNAL_LR_AT, f, 0, w, lr);
 #endif
+}
 
 static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *f, const struct strobe_window *w)
 {
@@ -134,10 +161,8 @@ static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *
         return how;
     restore_kept(r->fp, r->fp_at, f, cfa, w, &fp, &fp_known);
     restore_kept(r->bx, r->bx_at, f, cfa, w, &bx, &bx_known);
-#ifdef __aarch64__
-    if (by_signal && read_saved(STROBE_SAVED_AT_SP, SIGNAL_LR_AT, f, cfa, w, &lr) != STEPPED)
+    if (by_signal && read_interrupted(r, f, w, &lr) != STEPPED)
         return STEP_FAILED;
-#endif
     if (strobe_frame_strip(pc) == 0)
         return AT_END;
     leave_frame(f, by_signal, pc, cfa);
@@ -145,7 +170,7 @@ static enum step step_by_rule(const struct strobe_unwind_rule *r, struct frame *
     f->fp_known = fp_known;
     f->bx = bx;
     f->bx_known = bx_known;
-    f->lr = strobe_frame_strip(lr);
+    f->lr = lr;
     return STEPPED;
 }
 
@@ -156,18 +181,18 @@ static enum step step_by_fp(struct frame *f, const struct strobe_window *w)
     uint64_t fp = strobe_frame_pointer(f->fp), next, pc;
     if (!f->fp_known || fp < f->sp)
         return fp == 0 && f->fp_known ? AT_END : STEP_FAILED;
-    if (!read_stack_word(w, fp, &next) || !read_stack_word(w, fp + 8, &pc))
-        return classify_failed_read(w, fp + 8);
+    if (!read_stack_word(w, fp, &next) || !read_stack_word(w, fp + WORD, &pc))
+        return classify_failed_read(w, fp + WORD);
     if (strobe_frame_strip(pc) == 0)
         return AT_END;
-    leave_frame(f, false, pc, fp + 16);
+    leave_frame(f, false, pc, fp + 2 * WORD);
     f->bx_known = false;
-    f->sp_known = STROBE_EH_RA == 16; /* arm64: a record may be anywhere in its frame */
+    f->sp_known = STROBE_EH_RA == 16; /* ARM: a record may be anywhere in its frame */
     f->fp = next;
     return STEPPED;
 }
 
-#ifndef __aarch64__
+#ifdef STROBE_EH_X86_64
 
 /* Steps out of a function that has no frame record yet or any more. The present instruction shows that it has just
  * begun or is about to return. */
@@ -203,7 +228,7 @@ static bool step_from_leaf(const struct strobe_host *host, struct frame *f, cons
 static enum step step_without_rule(const struct strobe_unwind_rule *r, const struct strobe_host *host, struct frame *f,
                                    const struct strobe_window *w)
 {
-#ifndef __aarch64__
+#ifdef STROBE_EH_X86_64
     if (f->sort != CALLER && (step_by_code(host, f, w) || step_from_leaf(host, f, w)))
         return STEPPED;
     bool proven = r->kind == STROBE_UNWIND_BY_FP;
@@ -220,10 +245,32 @@ static enum step step_without_rule(const struct strobe_unwind_rule *r, const str
 
 /* ---- walks ---- */
 
+#ifdef STROBE_EH_ARM
+
+/* A table's rule holds where a function calls. The code shows the rule of an instruction that was interrupted. */
+static void refine_rule(struct strobe_unwind_index *x, const struct strobe_host *host, const struct frame *f,
+                        struct strobe_unwind_rule *r)
+{
+    struct strobe_arm_place place = {.pc = f->pc, .lr = f->lr, .state = f->state};
+    if (f->sort != CALLER && host && strobe_unwind_index_range(x, f->pc, &place.start, &place.end))
+        *r = strobe_arm_code_rule(host, &place, r);
+}
+
+#else
+
+static void refine_rule(struct strobe_unwind_index *x, const struct strobe_host *host, const struct frame *f,
+                        struct strobe_unwind_rule *r)
+{
+    (void)x, (void)host, (void)f, (void)r;
+}
+
+#endif
+
 static enum step step_once(struct strobe_unwind_index *x, const struct strobe_host *host, struct frame *f,
                            const struct strobe_window *w)
 {
     struct strobe_unwind_rule r = strobe_unwind_index_find(x, f->pc - (f->sort == CALLER));
+    refine_rule(x, host, f, &r);
     if (strobe_unlikely(r.kind == STROBE_UNWIND_NONE || r.kind == STROBE_UNWIND_BY_FP))
         return step_without_rule(&r, host, f, w);
     return r.kind == STROBE_UNWIND_END ? AT_END : step_by_rule(&r, f, w);
@@ -261,14 +308,15 @@ static struct frame frame_at(const struct strobe_regs *regs, enum strobe_walk_fr
     struct frame f = {.pc = strobe_frame_strip(regs->pc),
                       .sp = regs->sp,
                       .fp = regs->fp,
-                      .lr = strobe_frame_strip(regs->lr),
+                      .lr = regs->lr,
                       .sort = from == STROBE_FROM_INSTRUCTION ? INNERMOST : CALLER,
                       .fp_known = true,
                       .sp_known = from != STROBE_FROM_RECORD || STROBE_EH_RA == 16};
-    if (f.sort == CALLER)
+    if (f.sort == CALLER && from != STROBE_FROM_BODY)
         return f;
     f.general = regs->general;
-#ifdef __x86_64__
+    f.state = (uint32_t)regs->general[STROBE_EH_ARM_STATE];
+#ifndef __aarch64__
     f.bx = regs->general[STROBE_EH_BX];
     f.bx_known = true;
 #endif

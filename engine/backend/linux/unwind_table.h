@@ -36,6 +36,7 @@ enum strobe_walk_end strobe_walk_table(struct strobe_unwind_index *x, const stru
 /* What is known of the frame in which a walk begins. */
 enum strobe_walk_from {
     STROBE_FROM_INSTRUCTION, /* regs->pc is an instruction, and all registers are known */
+    STROBE_FROM_BODY,        /* the same, and the instruction is outside of its function's prologue and epilogue */
     STROBE_FROM_CALL,        /* regs->pc is a return address, and the stack pointer and the frame pointer are known */
     STROBE_FROM_RECORD,      /* the same, taken from the callee's frame record: regs->sp is the end of that record. This
                                 is the stack pointer on x86-64. On arm64 a record may be anywhere in its frame */

@@ -88,6 +88,8 @@ strobe_art_syscall:
         .hidden \name
         .type   \name, %function
 \name:
+        .fnstart
+        .save   {r0, r1, r2, lr}
         push    {r0, r1, r2, lr}
         bl      strobe_art_load_begins
         pop     {r0, r1, r2, lr}
@@ -96,6 +98,7 @@ strobe_art_syscall:
         ldr     ip, [ip, #\offset]
         bx      ip
 1:      .word   strobe_art_jump - (2b + 8)
+        .fnend
         .size   \name, . - \name
         .endm
 
@@ -106,6 +109,7 @@ strobe_art_syscall:
         .hidden strobe_art_syscall
         .type   strobe_art_syscall, %function
 strobe_art_syscall:
+        .fnstart
         cmp     r0, #240                /* SYS_futex */
         beq     strobe_art_futex
         ldr     ip, 1f
@@ -113,6 +117,7 @@ strobe_art_syscall:
         ldr     ip, [ip, #8]
         bx      ip
 1:      .word   strobe_art_jump - (2b + 8)
+        .fnend
         .size   strobe_art_syscall, . - strobe_art_syscall
 
 #else

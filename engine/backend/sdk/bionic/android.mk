@@ -14,12 +14,16 @@ bionic       := engine/backend/sdk/bionic
 emutls       := engine/backend/common/emutls.c
 # Sources that only other systems need: clocks of perf events, which apps may not open, and uname.
 not_android  := $(patsubst %,engine/backend/%.c,linux/cpu_clock linux/task_clock common/embed/flight_kernel)
-# Unwinding by .eh_frame, which 32-bit ARM does not have.
-not_armv7    := $(patsubst %,engine/backend/linux/%.c,eh_entry eh_frame unwind_images unwind_index unwind_table)
+# The reader of .eh_frame, which 32-bit ARM does not have: it has .ARM.exidx.
+not_armv7    := $(patsubst %,engine/backend/linux/%.c,eh_entry eh_frame)
 android_src  := $(filter-out $(not_android),$(capture_src) $(art_src)) $(wildcard $(bionic)/*.[cS]) $(emutls)
+# Clang gives code for 32-bit ARM no unwind tables by itself. Walks from hooks begin with the library's own frames.
+# They take the room of the functions that nothing calls, which the linker leaves out there.
+android_more_armv7 := -funwind-tables -ffunction-sections
+android_link_armv7 := -Wl,--gc-sections
 android_flags = --target=$(android_$1) -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra \
                 -Werror -Wvla -Wshadow -nostdlibinc -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' \
-                -isystem $(bionic)/include -isystem $B/android/$1/kernel -MMD -MP
+                -isystem $(bionic)/include -isystem $B/android/$1/kernel $(android_more_$1) -MMD -MP
 android_libs := $(android_abis:%=$B/android/%/libstrobe.so)
 sources      += $(wildcard $(bionic)/*.[cS]) $(emutls)
 
@@ -51,7 +55,8 @@ $B/android/$1/libdl.so: $(bionic)/libdl.syms $(bionic)/stub | $B/android/$1/kern
 $B/android/$1/libstrobe.so: $(patsubst %,$B/android/$1/%.o,$(basename $(filter-out $(not_$1),$(android_src)))) \
                             $B/android/$1/libc.so $B/android/$1/libdl.so
 	$$(call run,ld)clang --target=$(android_$1) -shared -nostdlib -fuse-ld=lld -Wl,-soname,libstrobe.so \
-	    -Wl,-z,max-page-size=16384,-z,now,-z,relro,--hash-style=both,--build-id,--no-undefined -o $$@ $$^
+	    -Wl,-z,max-page-size=16384,-z,now,-z,relro,--hash-style=both,--build-id,--no-undefined \
+	    $(android_link_$1) -o $$@ $$^
 endef
 $(foreach abi,$(android_abis),$(eval $(call android_rules,$(abi))))
 
