@@ -3,6 +3,7 @@
 #include "sim/player/virtual/virtual.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -153,6 +154,71 @@ int sim_posix_ppoll(struct pollfd *p, nfds_t count, const struct timespec *patie
     return 1;
 }
 
+/* ---- futexes */
+
+enum { FUTEXES = 16 }; /* words for which the engine's threads wait */
+
+static struct futex {
+    const uint32_t *word; /* NULL: not used */
+    struct sim_sem wakes;
+    uint32_t waiting; /* threads that no wake has been sent to */
+} futexes[FUTEXES];
+
+static struct futex *futex_of(const uint32_t *word)
+{
+    struct futex *f = futexes;
+    while (f < futexes + FUTEXES && f->word && f->word != word)
+        f++;
+    if (f == futexes + FUTEXES)
+        return NULL;
+    f->word = word;
+    f->wakes.name = "a futex";
+    return f;
+}
+
+static long fail_with(int error)
+{
+    errno = error;
+    return -1;
+}
+
+static long posix_futex_wait(const uint32_t *word, uint32_t value, const struct timespec *patience)
+{
+    struct futex *f = futex_of(word);
+    if (!f)
+        return fail_with(ENOMEM);
+    if (__atomic_load_n(word, __ATOMIC_RELAXED) != value)
+        return fail_with(EAGAIN);
+    f->waiting++;
+    if (sim_sem_wait(&f->wakes, patience ? posix_timespec_ns(patience) : UINT64_MAX) != SIM_WAKE_TIMEOUT)
+        return 0;
+    f->waiting--;
+    return fail_with(ETIMEDOUT);
+}
+
+static long posix_futex_wake(const uint32_t *word, uint32_t most)
+{
+    struct futex *f = futex_of(word);
+    long woken = 0;
+    for (; f && f->waiting && woken < (long)most; woken++) {
+        f->waiting--;
+        sim_sem_post(&f->wakes);
+    }
+    sim_leave_kernel();
+    return woken;
+}
+
+/* Waits and wakes only. FUTEX_PRIVATE_FLAG changes nothing within one process. */
+static long posix_futex(const long a[6])
+{
+    const uint32_t *word = (const uint32_t *)a[0];
+    switch (a[1] & ~FUTEX_PRIVATE_FLAG) {
+    case FUTEX_WAIT: return posix_futex_wait(word, (uint32_t)a[2], (const struct timespec *)a[3]);
+    case FUTEX_WAKE: return posix_futex_wake(word, (uint32_t)a[2]);
+    default: return fail_with(ENOSYS);
+    }
+}
+
 /* ---- devices */
 
 enum { TIMERS = 65536, FIRST_TIMER = 1 << 24 };
@@ -206,12 +272,6 @@ static long posix_getrusage(struct rusage *out)
     return 0;
 }
 
-static long fail_with(int error)
-{
-    errno = error;
-    return -1;
-}
-
 static long posix_read_eventfd(struct sim_sem *s)
 {
     if (s->count == 0)
@@ -239,6 +299,7 @@ long sim_posix_syscall(long number, ...)
     case SYS_nanosleep: return sim_posix_clock_nanosleep(CLOCK_MONOTONIC, 0, (void *)a[0], NULL);
     case SYS_clock_nanosleep: return sim_posix_clock_nanosleep((clockid_t)a[0], (int)a[1], (void *)a[2], NULL);
     case SYS_clock_gettime: return sim_posix_clock_gettime((clockid_t)a[0], (void *)a[1]);
+    case SYS_futex: return posix_futex(a);
     case SYS_getrusage: return posix_getrusage((void *)a[1]);
     case SYS_tgkill: return is_other_thread((uint32_t)a[1]) ? 0 : fail_with(ESRCH);
     case SYS_process_vm_readv: return syscall(number, (long)getpid(), a[1], a[2], a[3], a[4], a[5]);
