@@ -242,29 +242,45 @@ check 'a configuration that is not there' starts_not 'config: cannot be read'
 
 # ---- cost while idle
 
-# numbers PID: bytes and calls of file I/O, and CPU time in ns of all threads.
+# Prints the bytes and calls of the process' file I/O.
 written_of() {
     awk '/^(wchar|syscw|write_bytes|read_bytes):/ { printf "%s ", $2 }' "/proc/$1/io"
 }
 
-cpu_of() {
-    cat "/proc/$1/task/"*/schedstat | awk '{ ns += $1 } END { print ns }'
+# Prints the CPU time in ns that process $1 takes in 600 ms, and what a process takes that only wakes up 60 times
+# meanwhile: the medians of five such windows, because other work disturbs some of them.
+cpu_beside_wakeups() {
+    python3 - "$1" <<'PYTHON'
+import glob, statistics, sys, time
+def of_app():
+    return sum(int(open(name).read().split()[0]) for name in glob.glob(f"/proc/{sys.argv[1]}/task/*/schedstat"))
+windows = []
+for _ in range(5):
+    app, own = of_app(), time.process_time_ns()
+    for _ in range(60):
+        time.sleep(0.01)
+    own = time.process_time_ns() - own
+    windows.append((of_app() - app, own))
+print(*(int(statistics.median(column)) for column in zip(*windows)))
+PYTHON
 }
 
+# The recorder of this app wakes up as often. On a busy virtual machine the wake-ups alone may take 1 % of a processor.
+# So the limit is 1 %, or twice what bare wake-ups take at the same time. A recorder with twice as many wake-ups exceeds
+# it: this one takes 1.3 to 1.6 times what bare wake-ups take.
 idle_recorder_costs_nearly_nothing() {
     configure
     ./app config idle 30 >out &
-    local app=$! before after ns
+    local app=$! before after ns bare
     comes dumps/.lock && sleep 0.5
     before=$(written_of "$app")
-    ns=$(cpu_of "$app")
-    sleep 3
+    read -r ns bare < <(cpu_beside_wakeups "$app")
     after=$(written_of "$app")
-    ns=$(($(cpu_of "$app") - ns))
     kill "$app"
     wait "$app" 2>/dev/null
     [[ $before == "$after" ]] || { echo "file I/O: $before, then $after"; return 1; }
-    ((ns <= 30000000)) || { echo "$ns ns of CPU time in 3 s"; return 1; }
+    ((ns <= 6000000 || ns <= 2 * bare)) ||
+        { echo "$ns ns of CPU time in 600 ms, bare wake-ups $bare ns"; return 1; }
 }
 
 check 'an idle recorder does no file I/O and uses at most 1 % of a processor' idle_recorder_costs_nearly_nothing
