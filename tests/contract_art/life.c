@@ -1,6 +1,5 @@
 /* Life cycle of captures: refused, begun, ended and begun again, while threads start, end, overflow their stacks and
  * throw exceptions. */
-#include "engine/backend/art/own_threads.h"
 #include "engine/base/error.h"
 #include "tests/contract_art/support/capture.h"
 #include "tests/contract_art/support/java.h"
@@ -55,33 +54,6 @@ static void a_start_that_is_refused_changes_nothing(struct contract *c)
     pthread_join(unattached, NULL);
     CHECK(c, capture_code_sum(c) == before, "the runtime's code is as it was");
     strobe_art_stop();
-}
-
-/* The watchdog checks every 50 ms. Only the end of the engine's threads is measured, because the rest of an end takes
- * long on a busy machine. The shortest of several counts. */
-static void an_end_does_not_wait_for_the_watchdogs_next_check(struct contract *c)
-{
-    enum { CAPTURES = 5, SHORT_NS = 25 * 1000 * 1000 };
-    struct strobe_config config;
-    uint64_t shortest = UINT64_MAX;
-    capture_config(&config);
-    config.async_interval_ns = 1000000;
-    for (int i = 0; i < CAPTURES; i++) {
-        struct capture k;
-        struct timespec begin, end;
-        if (!capture_begin(c, &config, &k))
-            return;
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        strobe_store_seq_cst(strobe_switch, STROBE_OFF);
-        CHECK(c, strobe_art_own_threads_stop(), "they have ended");
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        uint64_t ns = (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000 + (uint64_t)end.tv_nsec;
-        ns -= (uint64_t)begin.tv_nsec;
-        shortest = ns < shortest ? ns : shortest;
-        capture_end(&k);
-        capture_drop(&k);
-    }
-    CHECK(c, shortest < SHORT_NS, "%llu ns", (unsigned long long)shortest);
 }
 
 static void the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin(struct contract *c)
@@ -352,7 +324,6 @@ static void a_thread_from_before_is_found(struct contract *c)
 
 const struct contract_case contract_cases_life[] = {
     {"a_start_that_is_refused_changes_nothing", a_start_that_is_refused_changes_nothing, 0},
-    {"an_end_does_not_wait_for_the_watchdogs_next_check", an_end_does_not_wait_for_the_watchdogs_next_check, 0},
     {"the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin",
      the_end_leaves_the_runtime_as_it_was_found_and_another_can_begin, 0},
     {"stacks_that_overflow_are_survived_with_every_event_a_sample",
