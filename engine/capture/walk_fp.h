@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(STROBE_ABI_ARM64) || (defined(__aarch64__) && !defined(STROBE_ABI_X86_64))
+#if defined(STROBE_ABI_ARM64) || (defined(__aarch64__) && !defined(STROBE_ABI_X86_64) && !defined(STROBE_ABI_ARM))
 #define STROBE_FRAMES_ARM64 1
 #elif defined(STROBE_ABI_ARM) || defined(__arm__)
 #define STROBE_FRAMES_ARM 1
