@@ -18,12 +18,12 @@ not_android  := $(patsubst %,engine/backend/%.c,linux/cpu_clock linux/task_clock
 not_armv7    := $(patsubst %,engine/backend/linux/%.c,eh_entry eh_frame)
 android_src  := $(filter-out $(not_android),$(capture_src) $(art_src)) $(wildcard $(bionic)/*.[cS]) $(emutls)
 # Clang gives code for 32-bit ARM no unwind tables by itself. Walks from hooks begin with the library's own frames.
-# They take the room of the functions that nothing calls, which the linker leaves out there.
-android_more_armv7 := -funwind-tables -ffunction-sections
-android_link_armv7 := -Wl,--gc-sections
-android_flags = --target=$(android_$1) -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer -Wall -Wextra \
-                -Werror -Wvla -Wshadow -nostdlibinc -I. -D_GNU_SOURCE -DSTROBE_VERSION='"$(VERSION)"' \
-                -isystem $(bionic)/include -isystem $B/android/$1/kernel $(android_more_$1) -MMD -MP
+android_more_armv7 := -funwind-tables
+# The linker leaves out the functions that nothing calls (--gc-sections).
+android_flags = --target=$(android_$1) -std=c11 -O2 -g -fPIC -fvisibility=hidden -fno-omit-frame-pointer \
+                -ffunction-sections -Wall -Wextra -Werror -Wvla -Wshadow -nostdlibinc -I. -D_GNU_SOURCE \
+                -DSTROBE_VERSION='"$(VERSION)"' -isystem $(bionic)/include -isystem $B/android/$1/kernel \
+                $(android_more_$1) -MMD -MP
 android_libs := $(android_abis:%=$B/android/%/libstrobe.so)
 sources      += $(wildcard $(bionic)/*.[cS]) $(emutls)
 
@@ -35,11 +35,12 @@ $B/android/$1/kernel: | deps-android
 	@ln -sfn $(kernel_$1)/linux $$@/linux && ln -sfn $(kernel_$1)/asm-generic $$@/asm-generic
 	@ln -sfn $(or $(kernel_asm_$1),$(kernel_$1))/asm $$@/asm
 
-$B/android/$1/%.o: %.c | $B/android/$1/kernel
+# An object is compiled again when the flags above change.
+$B/android/$1/%.o: %.c $(bionic)/android.mk | $B/android/$1/kernel
 	@mkdir -p $$(@D)
 	$$(call run,cc)clang $$(call android_flags,$1) -c -o $$@ $$<
 
-$B/android/$1/%.o: %.S | $B/android/$1/kernel
+$B/android/$1/%.o: %.S $(bionic)/android.mk | $B/android/$1/kernel
 	@mkdir -p $$(@D)
 	$$(call run,cc)clang --target=$(android_$1) -c -o $$@ $$<
 
@@ -56,7 +57,7 @@ $B/android/$1/libstrobe.so: $(patsubst %,$B/android/$1/%.o,$(basename $(filter-o
                             $B/android/$1/libc.so $B/android/$1/libdl.so
 	$$(call run,ld)clang --target=$(android_$1) -shared -nostdlib -fuse-ld=lld -Wl,-soname,libstrobe.so \
 	    -Wl,-z,max-page-size=16384,-z,now,-z,relro,--hash-style=both,--build-id,--no-undefined \
-	    $(android_link_$1) -o $$@ $$^
+	    -Wl,--gc-sections -o $$@ $$^
 endef
 $(foreach abi,$(android_abis),$(eval $(call android_rules,$(abi))))
 
