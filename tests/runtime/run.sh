@@ -29,16 +29,20 @@ play() {
 
 # Bounds: 12 runs of art11, fake30 and fake24 with a load of 20 to 30 on two processors, six of them with `--busy 4`,
 # had all claimed wakers right, a precision of calls of 0.868..0.970, 148..671 samples and an allocation error of up to
-# 0.086. On fake30 and art11 each wait had its waker; Android 7 has no wakers of parks. Exact bounds hold for what the
-# engine knows from events; the others double the distance of the worst value from the ideal one.
+# 0.086. Android 7 has no wakers of parks. Exact bounds hold for what the engine knows from events; the others double the
+# distance of the worst value from the ideal one.
+#
+# A thread that spins for a monitor's thin lock while other programs have the processors does not wait, so this wait of
+# the scenario has no waker. Beside such programs 1.2 of some 95 wakers were missing on average, at most 3.6 % (15 runs).
+# Ten or more are missing in one of 10^6 runs (Poisson).
 scores() {
-    local least_recall=1
+    local least_recall=0.9
     [[ $1 != fake24 ]] || least_recall=0.4
     check "$1: a scenario plays" play "$1"
     check "$1: the true and the reconstructed timeline have the same threads" threads_match
     check "$1: threads wake other threads" in_bounds true_wakers 10 1000
     check "$1: claimed wakers are right" in_bounds waker_precision 1 1
-    check "$1: each wait has its waker" in_bounds waker_recall $least_recall 1
+    check "$1: waits have their wakers" in_bounds waker_recall $least_recall 1
     check "$1: claimed calls are right" in_bounds precision 0.73 1
     check "$1: threads are sampled" in_bounds samples 74 1400
     # Android 7 has no allocation listener.
