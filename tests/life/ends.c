@@ -37,6 +37,14 @@ static void wait_for_the_end_of_main(void)
         wait_a_little();
 }
 
+/* The process' exit status is that of the thread that ends last. */
+static void *return_after_main(void *unused)
+{
+    wait_for_the_end_of_main();
+    printf("worker returns, ");
+    return unused;
+}
+
 static void *exit_raw(void *unused)
 {
     (void)unused;
@@ -139,7 +147,7 @@ int main(int argc, char **argv)
     } else if (!strcmp(way, "main_exits_alone")) {
         pthread_exit(NULL);
     } else if (!strcmp(way, "main_raw_exit_worker_returns")) {
-        start(return_later, 2, 0);
+        start(return_after_main, 2, 0);
         syscall(SYS_exit, 3);
     } else if (!strcmp(way, "main_raw_exit_alone")) {
         fflush(stdout);
