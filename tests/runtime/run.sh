@@ -29,12 +29,12 @@ play() {
 
 # Bounds: 12 runs of art11, fake30 and fake24 with a load of 20 to 30 on two processors, six of them with `--busy 4`,
 # had all claimed wakers right, a precision of calls of 0.868..0.970, 148..671 samples and an allocation error of up to
-# 0.086. Android 7 has no wakers of parks. Exact bounds hold for what the engine knows from events; the others double the
-# distance of the worst value from the ideal one.
+# 0.086. Android 7 has no wakers of parks. Exact bounds hold for what the engine knows from events; the others double
+# the distance of the worst value from the ideal one.
 #
 # A thread that spins for a monitor's thin lock while other programs have the processors does not wait, so this wait of
-# the scenario has no waker. Beside such programs 1.2 of some 95 wakers were missing on average, at most 3.6 % (15 runs).
-# Ten or more are missing in one of 10^6 runs (Poisson).
+# the scenario has no waker. Beside such programs 1.2 of some 95 wakers were missing on average, at most 3.6 % in 15
+# runs. Ten or more are missing in one of 10^6 runs (Poisson).
 scores() {
     local least_recall=0.9
     [[ $1 != fake24 ]] || least_recall=0.4
