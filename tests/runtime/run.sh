@@ -34,7 +34,8 @@ play() {
 #
 # A thread that spins for a monitor's thin lock while other programs have the processors does not wait, so this wait of
 # the scenario has no waker. Beside such programs 1.2 of some 95 wakers were missing on average, at most 3.6 % in 15
-# runs. Ten or more are missing in one of 10^6 runs (Poisson).
+# runs. Ten or more are missing in one of 10^6 runs (Poisson). In virtual time the `expect` lines of
+# fixtures/scenarios demand 99 % on the fakes.
 scores() {
     local least_recall=0.9
     [[ $1 != fake24 ]] || least_recall=0.4
