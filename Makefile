@@ -75,7 +75,7 @@ lab_debug    := $(if $(filter -g,$(CFLAGS)),-g1)
 from_here     = $(patsubst $(CURDIR)/%,%,$(abspath $1))
 here          = $(if $(findstring coverage,$(CFLAGS)),,-ffile-prefix-map="$(CURDIR)=.") \
                 -MT "$(call from_here,$@)" -MT "$(abspath $@)"
-compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste) $(shared) $(here)
+compile       = $(CC) $(cflags) $(CPPFLAGS) $(CFLAGS) $(haste) $(shared) $(renamed) $(here)
 assemble      = $(CC) $(CPPFLAGS) -I. -MMD -MP $(here)
 link          = $(CC) $(ldflags) $(LDFLAGS)
 
@@ -295,14 +295,41 @@ $B/pic/%.o: %.S $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(assemble) -fPIC -c -o $@ $<
 
+link_unit = $(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -lcmocka $(trace_libs)
+link_sim  = $(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group \
+            -lcmocka $(trace_libs) -lm
+
 $B/tests/unit/%: $B/obj/tests/unit/%.o $(support_obj) $(libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) $(filter-out %.o,$^) -lcmocka $(trace_libs)
+	$(link_unit)
 
 $B/tests/sim/%: $B/sim/tests/sim/%.o $(lab_obj) $(sim_libs)
 	@mkdir -p $(@D)
-	$(call run,ld)$(link) $(TEST_LD) -o $@ $(filter %.o,$^) -Wl,--start-group $(sim_libs) -Wl,--end-group -lcmocka \
-	    $(trace_libs) -lm
+	$(link_sim)
+
+# The tests of one of these directories are one program, B/tests/unit/DIR/tests, because linking a test takes as long as
+# compiling it. B/tests/unit/DIR/test_NAME is a symbolic link to that program (tests/support/named.c). Tests that define
+# functions of the engine or of the system, or that take arguments, are programs of their own.
+named_units := base capture control flight import method store symbols trace util watch
+named_labs  := explore kernel play policy score
+own_program := %/test_session_faults %/test_watch_memory %/test_x86_code %/test_litmus_random %/test_real_frames
+named_tests  = $(filter-out $(own_program),$(filter $B/tests/$1/%,$(unit_bin)))
+
+# name_tests DIR,KIND,ALSO: the program of tests/DIR. KIND is the directory of B with its objects. ALSO is linked, too.
+define name_tests
+$(call named_tests,$1): $B/tests/$1/tests
+	@ln -sfn $$(<F) $$@
+$(patsubst $B/%,$B/$2/%.o,$(call named_tests,$1)): private renamed = -Dmain=main_of_$$(*F) -Wno-missing-prototypes
+$B/tests/$1/tests: $(patsubst $B/%,$B/$2/%.o,$(call named_tests,$1)) $B/$2/named/$1.o $3
+	@mkdir -p $$(@D)
+	$$(link_$(firstword $(subst /, ,$1)))
+$B/$2/named/$1.o: tests/support/named.c tests/$1 $B/flags
+	@mkdir -p $$(@D)
+	$$(call run,cc)$$(compile) '-DNAMED_TESTS=$(patsubst %,NAMED(%),$(notdir $(call named_tests,$1)))' -c -o $$@ $$<
+endef
+$(foreach dir,$(named_units),$(eval $(call name_tests,unit/$(dir),obj,$(support_obj) $(libs))))
+$(foreach dir,$(named_labs),$(eval $(call name_tests,sim/$(dir),sim,$(lab_obj) $(sim_libs))))
+sources += tests/support/named.c
 
 # This test rebinds pointers in images that it lays out itself. It defines the one system function that rebind.c calls.
 rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c
