@@ -15,6 +15,8 @@ struct perfetto {
     struct strobe_sink sink;
     struct strobe_packets packets;
     struct strobe_perfetto_stats *stats;
+    struct strobe_perfetto_options how;
+    size_t processes; /* started so far */
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     int failed; /* memory ran out */
@@ -290,11 +292,23 @@ static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_momen
     return set;
 }
 
+/* Computes the time of the slice in each state of its thread, as notes_of does other numbers. */
+static uint32_t states_of(const struct perfetto *w, const struct strobe_slice *s, uint64_t end_ns, uint64_t *value)
+{
+    uint32_t set = 0;
+    if (!w->how.states || !strobe_sched_states_between(w->how.states, w->tid, s->begin.time_ns, end_ns, value))
+        return 0;
+    for (unsigned i = 0; i < STROBE_SCHED_STATE_COUNT; i++)
+        set |= (uint32_t)(value[i] != 0) << (NOTE_STATES + i);
+    return set;
+}
+
 static void perfetto_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct perfetto *w = (struct perfetto *)sink;
     uint64_t value[NOTE_COUNT];
-    uint32_t set = notes_of(s, now, value), new = set & ~w->notes_named;
+    uint32_t set = notes_of(s, now, value) | states_of(w, s, now->time_ns, value + NOTE_STATES);
+    uint32_t new = set & ~w->notes_named;
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = stamp(w, p, now->time_ns);
     if (new) {
@@ -740,7 +754,13 @@ static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader 
     w->tree = tree;
     w->pid = h->pid;
     w->key = strobe_perfetto_key(h);
-    if (!w->sequence)
+    const struct strobe_perfetto_ids *ids = w->how.ids ? &w->how.ids[w->processes] : NULL;
+    w->processes++;
+    if (ids && ids->salt)
+        w->key = strobe_mix_pair(w->key, ids->salt);
+    if (ids)
+        w->sequence = ids->first_sequence - 1;
+    else if (!w->sequence)
         w->sequence = strobe_perfetto_first_sequence(w->key) - 1;
     w->tracks_sequence = ++w->sequence;
     w->samples_sequence = ++w->sequence;
@@ -783,7 +803,8 @@ static enum strobe_status perfetto_finish(struct strobe_sink *sink)
     return status;
 }
 
-struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats)
+struct strobe_sink *strobe_sink_perfetto_with(struct strobe_outfile *out, const struct strobe_perfetto_options *options,
+                                              struct strobe_perfetto_stats *stats)
 {
     struct perfetto *w = calloc(1, sizeof *w);
     memset(stats, 0, sizeof *stats);
@@ -801,9 +822,15 @@ struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate
                                    .hitch = perfetto_hitch,
                                    .mark = perfetto_mark};
     w->stats = stats;
-    if (!strobe_packets_open(&w->packets, out, deflate)) {
+    w->how = *options;
+    if (!strobe_packets_open(&w->packets, out, options->deflate)) {
         perfetto_finish(&w->sink);
         return NULL;
     }
     return &w->sink;
+}
+
+struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats)
+{
+    return strobe_sink_perfetto_with(out, &(struct strobe_perfetto_options){.deflate = deflate}, stats);
 }
