@@ -44,10 +44,12 @@ struct strobe_perfetto_stats {
 struct strobe_perfetto_ids {
     uint64_t salt;           /* 0 = none; else it makes all ids of tracks and flows others */
     uint32_t first_sequence; /* the process has as many sequences as threads, and two more */
+    uint32_t id_offset;      /* added to the ids of the process and its threads; such threads have no states */
 };
 
 struct strobe_perfetto_options {
     int deflate;                              /* packets are compressed in runs */
+    int separate; /* tracks of threads are apart from those that others describe for a thread of the same ids */
     const struct strobe_sched_states *states; /* of threads; NULL = not known */
     const struct strobe_perfetto_ids *ids;    /* of each process, in the order of starts; NULL = by perfetto_ids.h */
 };

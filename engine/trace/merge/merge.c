@@ -57,19 +57,19 @@ static enum strobe_status out_of_memory(const struct merge *m, const char *file)
 
 /* ---- inputs */
 
-static enum strobe_status add_session(struct merge *m, const char *path)
+static enum strobe_status add_session(struct merge *m, const char *path, size_t input)
 {
     if (!strobe_array_reserve_zeroed(&m->sessions, &m->session_room, m->session_count + 1))
         return out_of_memory(m, path);
     struct strobe_merge_session *s = &m->sessions[m->session_count];
-    *s = (struct strobe_merge_session){.path = strdup(path)};
+    *s = (struct strobe_merge_session){.path = strdup(path), .input = input};
     if (!s->path)
         return out_of_memory(m, path);
     m->session_count++;
     return strobe_merge_session_scan(s, &m->known, &m->states, m->error);
 }
 
-static enum strobe_status add_folder(struct merge *m, const char *path)
+static enum strobe_status add_folder(struct merge *m, const char *path, size_t input)
 {
     struct strobe_session_set set;
     enum strobe_status status = strobe_session_set_list(path, &set);
@@ -78,7 +78,7 @@ static enum strobe_status add_folder(struct merge *m, const char *path)
     if (status != STROBE_OK)
         return fail_merge(m, path, strerror(errno), status);
     for (size_t i = 0; i < set.count && status == STROBE_OK; i++)
-        status = add_session(m, set.paths[i]);
+        status = add_session(m, set.paths[i], input);
     strobe_session_set_free(&set);
     return status;
 }
@@ -99,17 +99,17 @@ static enum strobe_status add_text(struct merge *m, const char *path, const stru
     return STROBE_OK;
 }
 
-static enum strobe_status add_input(struct merge *m, const char *path)
+static enum strobe_status add_input(struct merge *m, const char *path, size_t input)
 {
     struct strobe_whole_file file;
     if (strobe_session_set_is_folder(path))
-        return add_folder(m, path);
+        return add_folder(m, path, input);
     enum strobe_status status = strobe_whole_file_open(path, &file);
     if (status != STROBE_OK)
         return fail_merge(m, path, strerror(errno), status);
     if (strobe_merge_is_session(file.at, file.bytes)) {
         strobe_whole_file_close(&file);
-        return add_session(m, path);
+        return add_session(m, path, input);
     }
     if (!file.bytes)
         status = fail_merge(m, path, "empty, expected a session, a Perfetto trace or ftrace text", STROBE_BAD_INPUT);
@@ -179,6 +179,25 @@ static enum strobe_status scan_texts(struct merge *m)
 
 /* ---- ids */
 
+/* Readers take two processes with one pid for one when both exist at a time. The later one then gets ids that no process
+ * has: Linux has pids up to 2^22. */
+static void part_equal_pids(struct merge *m)
+{
+    const uint32_t pids_most = 1 << 22;
+    for (size_t i = 1; i < m->session_count; i++) {
+        struct strobe_merge_session *s = &m->sessions[i];
+        for (size_t k = 0; k < i; k++) {
+            const struct strobe_merge_session *t = &m->sessions[k];
+            if (t->pid == s->pid && t->end_ns >= s->begin_ns && t->id_offset >= s->id_offset)
+                s->id_offset = t->id_offset + pids_most;
+        }
+        if (s->id_offset && m->options->report)
+            fprintf(m->options->report, "%s: another process %" PRIu32 " is recorded at the same time: shown as %" PRIu32
+                                        ", without scheduling\n",
+                    s->path, s->pid, s->pid + s->id_offset);
+    }
+}
+
 static int take_sequence(struct merge *m, uint32_t id)
 {
     int fresh;
@@ -237,7 +256,7 @@ static int choose_ids(struct merge *m, const struct strobe_merge_session *s, str
 {
     uint64_t key = s->key;
     int fresh;
-    *ids = (struct strobe_perfetto_ids){0, 0};
+    *ids = (struct strobe_perfetto_ids){.id_offset = s->id_offset};
     while (is_track_taken(m, key))
         key = strobe_mix_pair(s->key, ++ids->salt);
     ids->first_sequence = take_sequences(m, strobe_perfetto_first_sequence(key), s->threads + 2);
@@ -287,19 +306,26 @@ static struct merge_trace *earliest_trace(const struct merge *m)
     return found;
 }
 
-/* Writes the sessions from `first` on that begin before the next part of a trace. Returns the number of them in *count.
- */
+/* Counts the sessions from `first` on that are written at once: those of one folder that begin before the next part of a
+ * trace. They share what is read for names. */
+static size_t count_together(const struct merge *m, size_t first, uint64_t before_ns)
+{
+    size_t n = 0;
+    while (first + n < m->session_count && m->sessions[first + n].begin_ns <= before_ns &&
+           m->sessions[first + n].input == m->sessions[first].input)
+        n++;
+    return n;
+}
+
+/* Writes the sessions from `first` on that are written at once. Stores the number of them in *count. */
 static enum strobe_status write_sessions(struct merge *m, size_t first, uint64_t before_ns, size_t *count)
 {
     struct strobe_session_set set = {0};
     struct strobe_perfetto_stats perfetto;
     struct strobe_convert_stats stats = {0};
     struct strobe_convert_options options = {.symbols = m->options->symbols};
-    size_t n = 0;
-    enum strobe_status status = STROBE_OK;
-    while (first + n < m->session_count && m->sessions[first + n].begin_ns <= before_ns)
-        n++;
-    *count = n;
+    enum strobe_status status;
+    size_t n = *count = count_together(m, first, before_ns);
     if (!n)
         return STROBE_OK;
     struct strobe_perfetto_ids *ids = calloc(n, sizeof *ids);
@@ -308,7 +334,7 @@ static enum strobe_status write_sessions(struct merge *m, size_t first, uint64_t
     for (size_t i = 0; i < n && enough; i++)
         enough = choose_ids(m, &m->sessions[first + i], &ids[i]) &&
                  strobe_session_set_add(&set, m->sessions[first + i].path) == STROBE_OK;
-    const struct strobe_perfetto_options how = {.states = &m->states, .ids = ids};
+    const struct strobe_perfetto_options how = {.separate = m->options->count > 1, .states = &m->states, .ids = ids};
     if (enough)
         sink = strobe_sink_perfetto_with(&m->out, &how, &perfetto);
     if (sink) {
@@ -343,6 +369,8 @@ static enum strobe_status write_in_order(struct merge *m)
         done += count;
         if (status != STROBE_OK)
             return status;
+        if (count)
+            continue;
         if (!t)
             return STROBE_OK;
         strobe_merge_packets_copy(&t->packets, &m->out);
@@ -417,13 +445,14 @@ static enum strobe_status read_inputs(struct merge *m)
 {
     enum strobe_status status = STROBE_OK;
     for (size_t i = 0; i < m->options->count && status == STROBE_OK; i++)
-        status = add_input(m, m->options->paths[i]);
+        status = add_input(m, m->options->paths[i], i);
     if (status == STROBE_OK)
         status = scan_traces(m);
     if (status == STROBE_OK)
         status = scan_texts(m);
     if (m->session_count)
         qsort(m->sessions, m->session_count, sizeof *m->sessions, by_merge_begin);
+    part_equal_pids(m);
     for (size_t i = 0; i < m->trace_count && status == STROBE_OK; i++)
         if (!take_trace_sequences(m, &m->traces[i].packets))
             status = out_of_memory(m, m->traces[i].path);

@@ -68,10 +68,12 @@ enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, str
     bool enough = true;
     s->key = strobe_perfetto_key(h);
     s->begin_ns = h->begin.boottime_ns;
+    s->end_ns = strobe_reader_ns(r, r->last_ticks);
+    s->pid = h->pid;
     s->threads = r->thread_count;
     strobe_merge_know_clocks(known, h->begin.boottime_ns, h->begin.monotonic_ns, h->begin.realtime_ns);
     strobe_merge_know_time(known, s->begin_ns);
-    strobe_merge_know_time(known, strobe_reader_ns(r, r->last_ticks));
+    strobe_merge_know_time(known, s->end_ns);
     for (size_t i = 0; enough && i < r->annotation_count; i++)
         enough = add_section(known, r, &r->annotations[i]);
     for (uint32_t i = 0; enough && i < r->thread_count; i++) {
