@@ -80,10 +80,20 @@ static int merge_inputs(const struct merge_request *q)
 {
     struct strobe_error error = {""};
     struct strobe_merge_stats stats;
+    struct strobe_merge_options options = q->options;
+    char *report = NULL;
+    size_t report_bytes = 0;
     bool to_stdout = !strcmp(q->output, "-");
     strobe_output_begin();
     strobe_interrupts_clean(0);
-    enum strobe_status status = strobe_merge(q->output, &q->options, &stats, &error);
+    if (!q->quiet && !(options.report = open_memstream(&report, &report_bytes)))
+        return strobe_complain("%s", strerror(errno));
+    enum strobe_status status = strobe_merge(q->output, &options, &stats, &error);
+    int saved = errno;
+    if (options.report && fclose(options.report) == 0 && status == STROBE_OK)
+        fputs(report, stderr); /* after a failure its line is the only one */
+    free(report);
+    errno = saved;
     if (status == STROBE_EXISTS)
         return strobe_complain("%s: exists already; --force overwrites it", q->output);
     if (status != STROBE_OK && errno == EPIPE)
@@ -112,7 +122,6 @@ static int take_merge_arguments(struct merge_request *q, int argc, char **argv)
         q->paths[i] = argv[optind + (int)i];
     q->options.paths = q->paths;
     q->options.count = inputs + q->system_count;
-    q->options.report = q->quiet ? NULL : stderr;
     return 0;
 }
 

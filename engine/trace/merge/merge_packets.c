@@ -245,7 +245,11 @@ static void scan_packet(struct scan *s, struct strobe_proto packet)
                 scan_bundle(s, f.bytes);
             break;
         case PACKET_CLOCK_SNAPSHOT: scan_snapshot(s, f.bytes); break;
-        case PACKET_SEQUENCE: note_id(s->p, &s->p->sequences, (uint32_t)f.value); break;
+        case PACKET_SEQUENCE:
+            if (f.value != s->p->last_sequence)
+                note_id(s->p, &s->p->sequences, (uint32_t)f.value);
+            s->p->last_sequence = f.value;
+            break;
         case PACKET_TRACK_DESCRIPTOR:
             while (next_number(&f.bytes, &g))
                 if (g.number == 1)
