@@ -179,8 +179,8 @@ static enum strobe_status scan_texts(struct merge *m)
 
 /* ---- ids */
 
-/* Readers take two processes with one pid for one when both exist at a time. The later one then gets ids that no process
- * has: Linux has pids up to 2^22. */
+/* Readers take two processes with one pid for one when both exist at a time. The later one then gets ids that no
+ * process has: Linux has pids up to 2^22. */
 static void part_equal_pids(struct merge *m)
 {
     const uint32_t pids_most = 1 << 22;
@@ -192,8 +192,9 @@ static void part_equal_pids(struct merge *m)
                 s->id_offset = t->id_offset + pids_most;
         }
         if (s->id_offset && m->options->report)
-            fprintf(m->options->report, "%s: another process %" PRIu32 " is recorded at the same time: shown as %" PRIu32
-                                        ", without scheduling\n",
+            fprintf(m->options->report,
+                    "%s: another process %" PRIu32 " is recorded at the same time: shown as %" PRIu32
+                    ", without scheduling\n",
                     s->path, s->pid, s->pid + s->id_offset);
     }
 }
@@ -306,8 +307,8 @@ static struct merge_trace *earliest_trace(const struct merge *m)
     return found;
 }
 
-/* Counts the sessions from `first` on that are written at once: those of one folder that begin before the next part of a
- * trace. They share what is read for names. */
+/* Counts the sessions from `first` on that are written at once: those of one folder that begin before the next part of
+ * a trace. They share what is read for names. */
 static size_t count_together(const struct merge *m, size_t first, uint64_t before_ns)
 {
     size_t n = 0;

@@ -150,14 +150,16 @@ static bool is_clock(const struct strobe_merge_heard *heard, const char *name)
 bool strobe_merge_align(const struct strobe_merge_known *known, struct strobe_merge_heard *heard,
                         struct strobe_merge_alignment *out)
 {
-    bool alone = !known->last_ns, has_mono = known->mono_ns != 0;
+    bool has_mono = known->mono_ns != 0;
     int64_t from_mono = boot_minus_mono(known);
     *out = (struct strobe_merge_alignment){0, STROBE_MERGE_UNKNOWN, "taken as they are: no other input has a clock"};
+    if (!known->last_ns)
+        return true;
     if (is_clock(heard, "boot")) {
         *out = (struct strobe_merge_alignment){0, SAME_CLOCK_ERROR_NS, "boottime, as the file states"};
-    } else if (is_clock(heard, "mono") && (alone || has_mono)) {
+    } else if (is_clock(heard, "mono") && has_mono) {
         *out = (struct strobe_merge_alignment){from_mono, SAME_CLOCK_ERROR_NS, "monotonic, as the file states"};
-    } else if (heard->parents && (alone || has_mono)) {
+    } else if (heard->parents && has_mono) {
         uint64_t spread = (uint64_t)(heard->parent_most - heard->parent_least);
         *out = (struct strobe_merge_alignment){heard->parent_most + from_mono,
                                                heard->parents > 1 ? spread + SAME_CLOCK_ERROR_NS : MARKER_ERROR_NS,
@@ -165,16 +167,16 @@ bool strobe_merge_align(const struct strobe_merge_known *known, struct strobe_me
     } else if (heard->dates && known->real_ns) {
         *out = (struct strobe_merge_alignment){heard->date_most + (int64_t)(known->boot_ns - known->real_ns),
                                                2 * MARKER_ERROR_NS, "by its markers of the date"};
-    } else if (!alone && align_by_sections(known, heard, out)) {
+    } else if (align_by_sections(known, heard, out)) {
         return true;
-    } else if (!alone && overlaps(known, heard, 0)) {
+    } else if (overlaps(known, heard, 0)) {
         *out = (struct strobe_merge_alignment){0, STROBE_MERGE_UNKNOWN,
                                                "taken as boottime, because they overlap those of the other inputs"};
-    } else if (!alone && has_mono && overlaps(known, heard, from_mono)) {
+    } else if (has_mono && overlaps(known, heard, from_mono)) {
         *out = (struct strobe_merge_alignment){
             from_mono, STROBE_MERGE_UNKNOWN, "taken as monotonic, because they then overlap those of the other inputs"};
     } else {
-        return alone;
+        return false;
     }
     return true;
 }

@@ -69,7 +69,7 @@ void strobe_merge_know_time(struct strobe_merge_known *k, uint64_t boot_ns);
 /* Reads a marker of the text for its clocks. `time_ns` is the text's time of it. */
 void strobe_merge_hear_marker(struct strobe_merge_heard *h, uint64_t time_ns, const char *at, size_t bytes);
 
-/* Finds the offset. Returns false when nothing shows it. */
+/* Finds the offset; 0 when no other input has a clock. Returns false when nothing shows it. */
 bool strobe_merge_align(const struct strobe_merge_known *known, struct strobe_merge_heard *heard,
                         struct strobe_merge_alignment *out);
 
