@@ -477,7 +477,8 @@ static int is_same_file(const char *a, const char *b)
     return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-static enum strobe_status write_output(struct merge *m, const char *path)
+/* The output is opened first, so that one that exists is refused before large inputs are read. */
+static enum strobe_status merge_to(struct merge *m, const char *path)
 {
     for (size_t i = 0; i < m->options->count; i++)
         if (is_same_file(m->options->paths[i], path))
@@ -485,10 +486,14 @@ static enum strobe_status write_output(struct merge *m, const char *path)
     enum strobe_status status = strobe_outfile_open(&m->out, path, m->options->replace);
     if (status != STROBE_OK)
         return fail_merge(m, path, status == STROBE_EXISTS ? "exists already" : strerror(errno), status);
-    status = write_merged(m);
+    status = read_inputs(m);
+    if (status == STROBE_OK)
+        status = write_merged(m);
     m->stats->bytes = m->out.bytes + m->out.used;
     if (status != STROBE_OK) {
+        int saved = errno;
         strobe_outfile_finish(&m->out, 1);
+        errno = saved;
         return status;
     }
     status = strobe_outfile_finish(&m->out, 0);
@@ -517,9 +522,7 @@ enum strobe_status strobe_merge(const char *out_path, const struct strobe_merge_
 {
     struct merge m = {.options = options, .stats = stats, .error = error};
     *stats = (struct strobe_merge_stats){0};
-    enum strobe_status status = read_inputs(&m);
-    if (status == STROBE_OK)
-        status = write_output(&m, out_path);
+    enum strobe_status status = merge_to(&m, out_path);
     if (status == STROBE_OK && options->report) {
         report_cut_traces(&m);
         report_boots(&m);
