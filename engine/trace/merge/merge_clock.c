@@ -121,7 +121,7 @@ static bool align_by_sections(const struct strobe_merge_known *known, struct str
     if (n) {
         qsort(differences, n, sizeof *differences, by_difference);
         out->offset_ns = differences[n / 2];
-        out->error_ns = n > 1 ? (uint64_t)(differences[n - 1 - n / 10] - differences[n / 10]) : MARKER_ERROR_NS;
+        out->error_ns = n > 1 ? (uint64_t)differences[n - 1 - n / 10] - (uint64_t)differences[n / 10] : MARKER_ERROR_NS;
         out->how = "by sections that are in both";
     }
     free(differences);
@@ -136,9 +136,15 @@ static int64_t boot_minus_mono(const struct strobe_merge_known *known)
     return known->mono_ns ? (int64_t)(known->boot_ns - known->mono_ns) : 0;
 }
 
+/* Adds times of a text that may have any contents. */
+static int64_t add_times(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 static bool overlaps(const struct strobe_merge_known *known, const struct strobe_merge_heard *heard, int64_t offset)
 {
-    int64_t first = (int64_t)heard->first_ns + offset, last = (int64_t)heard->last_ns + offset;
+    int64_t first = add_times((int64_t)heard->first_ns, offset), last = add_times((int64_t)heard->last_ns, offset);
     return first <= (int64_t)known->last_ns && last >= (int64_t)known->first_ns;
 }
 
@@ -160,12 +166,12 @@ bool strobe_merge_align(const struct strobe_merge_known *known, struct strobe_me
     } else if (is_clock(heard, "mono") && has_mono) {
         *out = (struct strobe_merge_alignment){from_mono, SAME_CLOCK_ERROR_NS, "monotonic, as the file states"};
     } else if (heard->parents && has_mono) {
-        uint64_t spread = (uint64_t)(heard->parent_most - heard->parent_least);
-        *out = (struct strobe_merge_alignment){heard->parent_most + from_mono,
+        uint64_t spread = (uint64_t)heard->parent_most - (uint64_t)heard->parent_least;
+        *out = (struct strobe_merge_alignment){add_times(heard->parent_most, from_mono),
                                                heard->parents > 1 ? spread + SAME_CLOCK_ERROR_NS : MARKER_ERROR_NS,
                                                "monotonic, by its markers of it"};
     } else if (heard->dates && known->real_ns) {
-        *out = (struct strobe_merge_alignment){heard->date_most + (int64_t)(known->boot_ns - known->real_ns),
+        *out = (struct strobe_merge_alignment){add_times(heard->date_most, (int64_t)(known->boot_ns - known->real_ns)),
                                                2 * MARKER_ERROR_NS, "by its markers of the date"};
     } else if (align_by_sections(known, heard, out)) {
         return true;
