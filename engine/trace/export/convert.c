@@ -201,7 +201,7 @@ void strobe_convert_print_nameless(const struct strobe_convert_stats *stats, FIL
                 (unsigned long long)files, stats->nameless_file);
 }
 
-static void close_job(struct job *j)
+static void close_convert_job(struct job *j)
 {
     int saved = errno;
     if (j->symbols)
@@ -226,7 +226,7 @@ enum strobe_status strobe_convert_emit(const struct strobe_session_set *sessions
     stats->processes = sessions->count;
     stats->threads = stats->timeline.threads;
     stats->slices = stats->timeline.slices;
-    close_job(&j);
+    close_convert_job(&j);
     return status;
 }
 
@@ -244,7 +244,7 @@ enum strobe_status strobe_convert_set(const struct strobe_session_set *sessions,
     enum strobe_status status = enter_session(&j, sessions->paths[0]);
     if (status == STROBE_OK)
         status = write_trace(&j);
-    close_job(&j);
+    close_convert_job(&j);
     return status;
 }
 

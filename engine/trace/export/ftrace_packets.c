@@ -86,7 +86,6 @@ uint8_t *strobe_ftrace_packets_begin(struct strobe_ftrace_packets *w, uint32_t c
 void strobe_ftrace_packets_end(struct strobe_ftrace_packets *w, uint32_t cpu, uint8_t *event, uint8_t *p)
 {
     w->cpus[cpu].used = (size_t)(pb_close(event, p) - w->cpus[cpu].events);
-    w->events++;
 }
 
 uint64_t strobe_ftrace_packets_function(struct strobe_ftrace_packets *w, const char *name, size_t bytes)

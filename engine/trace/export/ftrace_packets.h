@@ -29,7 +29,6 @@ struct strobe_ftrace_packets {
     size_t functions_written;
     int begun;
     int failed; /* memory ran out */
-    uint64_t events;
 };
 
 /* Sets *w up for packets of `sequence`. Close it in any case. */

@@ -299,7 +299,8 @@ static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_momen
 static uint32_t states_of(const struct perfetto *w, const struct strobe_slice *s, uint64_t end_ns, uint64_t *value)
 {
     uint32_t set = 0;
-    if (!w->how.states || w->id_offset || !strobe_sched_states_between(w->how.states, w->tid, s->begin.time_ns, end_ns, value))
+    if (!w->how.states || w->id_offset ||
+        !strobe_sched_states_between(w->how.states, w->tid, s->begin.time_ns, end_ns, value))
         return 0;
     for (unsigned i = 0; i < STROBE_SCHED_STATE_COUNT; i++)
         set |= (uint32_t)(value[i] != 0) << (NOTE_STATES + i);

@@ -471,7 +471,7 @@ static enum strobe_status write_merged(struct merge *m)
     return status == STROBE_OK ? write_in_order(m) : status;
 }
 
-static int is_same_file(const char *a, const char *b)
+static int is_merge_output(const char *a, const char *b)
 {
     struct stat sa, sb;
     return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
@@ -481,7 +481,7 @@ static int is_same_file(const char *a, const char *b)
 static enum strobe_status merge_to(struct merge *m, const char *path)
 {
     for (size_t i = 0; i < m->options->count; i++)
-        if (is_same_file(m->options->paths[i], path))
+        if (is_merge_output(m->options->paths[i], path))
             return fail_merge(m, path, "is an input itself, expected another file", STROBE_BAD_INPUT);
     enum strobe_status status = strobe_outfile_open(&m->out, path, m->options->replace);
     if (status != STROBE_OK)

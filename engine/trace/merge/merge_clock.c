@@ -30,7 +30,7 @@ void strobe_merge_know_time(struct strobe_merge_known *k, uint64_t boot_ns)
 /* ---- markers */
 
 /* Takes `123.456789` as ns. */
-static bool take_seconds(struct strobe_cursor *c, uint64_t *ns)
+static bool take_marker_seconds(struct strobe_cursor *c, uint64_t *ns)
 {
     const uint64_t seconds_most = 10000000000; /* more than any clock has */
     uint64_t seconds, unit = 1000000000;
@@ -51,7 +51,7 @@ void strobe_merge_hear_marker(struct strobe_merge_heard *h, uint64_t time_ns, co
     if (!strobe_cursor_take(&c, "trace_event_clock_sync:"))
         return;
     strobe_cursor_skip_blanks(&c);
-    if (strobe_cursor_take(&c, "parent_ts=") && take_seconds(&c, &ns)) {
+    if (strobe_cursor_take(&c, "parent_ts=") && take_marker_seconds(&c, &ns)) {
         int64_t difference = (int64_t)(ns - time_ns);
         h->parent_least = !h->parents || difference < h->parent_least ? difference : h->parent_least;
         h->parent_most = !h->parents || difference > h->parent_most ? difference : h->parent_most;
@@ -142,7 +142,8 @@ static int64_t add_times(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static bool overlaps(const struct strobe_merge_known *known, const struct strobe_merge_heard *heard, int64_t offset)
+static bool times_overlap(const struct strobe_merge_known *known, const struct strobe_merge_heard *heard,
+                          int64_t offset)
 {
     int64_t first = add_times((int64_t)heard->first_ns, offset), last = add_times((int64_t)heard->last_ns, offset);
     return first <= (int64_t)known->last_ns && last >= (int64_t)known->first_ns;
@@ -175,10 +176,10 @@ bool strobe_merge_align(const struct strobe_merge_known *known, struct strobe_me
                                                2 * MARKER_ERROR_NS, "by its markers of the date"};
     } else if (align_by_sections(known, heard, out)) {
         return true;
-    } else if (overlaps(known, heard, 0)) {
+    } else if (times_overlap(known, heard, 0)) {
         *out = (struct strobe_merge_alignment){0, STROBE_MERGE_UNKNOWN,
                                                "taken as boottime, because they overlap those of the other inputs"};
-    } else if (has_mono && overlaps(known, heard, from_mono)) {
+    } else if (has_mono && times_overlap(known, heard, from_mono)) {
         *out = (struct strobe_merge_alignment){
             from_mono, STROBE_MERGE_UNKNOWN, "taken as monotonic, because they then overlap those of the other inputs"};
     } else {

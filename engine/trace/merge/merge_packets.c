@@ -67,7 +67,6 @@ static void scan_switch(struct scan *s, uint32_t cpu, uint64_t time_ns, struct s
     }
     change_running(s, cpu, (uint32_t)next, &before);
     strobe_sched_states_switch(s->states, time_ns, (uint32_t)prev, strobe_sched_state_of_number(state), (uint32_t)next);
-    s->p->switches++;
 }
 
 static void scan_wake(struct scan *s, uint64_t time_ns, struct strobe_proto message)
@@ -114,7 +113,6 @@ static void scan_compact(struct scan *s, uint32_t cpu, struct strobe_proto messa
         time_ns += take_packed(&array[1]);
         uint64_t state = take_packed(&array[2]);
         uint32_t next = (uint32_t)take_packed(&array[3]);
-        s->p->switches++;
         if (change_running(s, cpu, next, &prev))
             strobe_sched_states_switch(s->states, time_ns, prev, strobe_sched_state_of_number(state), next);
         else

@@ -37,13 +37,12 @@ struct strobe_merge_packets {
     size_t part_count, part_room;
     size_t next_part; /* to be copied */
     struct strobe_idmap sequences, tracks;
-    uint64_t last_sequence; /* of the packet scanned last */
+    uint64_t last_sequence;            /* of the packet scanned last */
     struct strobe_merge_clocks clocks; /* of the first snapshot with boot_ns */
     struct strobe_idmap new_sequences; /* ids in the output, of sequences that get another one */
     struct strobe_idmap running;       /* during the scan: by processor, the thread that runs */
     uint64_t packets;
     uint64_t whole_bytes; /* up to the end of the last whole packet */
-    uint64_t switches;    /* scheduling switches found */
     int states_of_4_14;   /* its kernel is 4.14 or later */
     int has_version;
     int failed; /* memory ran out */

@@ -18,8 +18,8 @@ int strobe_merge_is_session(const char *at, size_t bytes)
            !memcmp(at, STROBE_SESSION_MAGIC, sizeof STROBE_SESSION_MAGIC - 1);
 }
 
-static bool add_section(struct strobe_merge_known *k, const struct strobe_reader *r,
-                        const struct strobe_reader_annotation *a)
+static bool know_section(struct strobe_merge_known *k, const struct strobe_reader *r,
+                         const struct strobe_reader_annotation *a)
 {
     char name[STROBE_ANNOTATION_NAME_BYTES + 1];
     if (a->what != STROBE_ANNOTATION_BEGIN || k->section_count == SECTIONS_MAX || a->thread >= r->thread_count ||
@@ -75,7 +75,7 @@ enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, str
     strobe_merge_know_time(known, s->begin_ns);
     strobe_merge_know_time(known, s->end_ns);
     for (size_t i = 0; enough && i < r->annotation_count; i++)
-        enough = add_section(known, r, &r->annotations[i]);
+        enough = know_section(known, r, &r->annotations[i]);
     for (uint32_t i = 0; enough && i < r->thread_count; i++) {
         if (r->threads[i].tid)
             strobe_sched_states_watch(states, r->threads[i].tid);

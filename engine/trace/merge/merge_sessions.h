@@ -9,8 +9,8 @@
 
 struct strobe_merge_session {
     char *path;
-    size_t input;      /* sessions of one folder have one number */
-    uint64_t key;      /* see perfetto_ids.h */
+    size_t input;              /* sessions of one folder have one number */
+    uint64_t key;              /* see perfetto_ids.h */
     uint64_t begin_ns, end_ns; /* BOOTTIME */
     uint32_t pid;
     uint32_t id_offset; /* see struct strobe_perfetto_ids */

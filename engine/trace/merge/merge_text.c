@@ -89,7 +89,7 @@ enum strobe_status strobe_merge_text_scan(struct strobe_merge_text *t, struct st
         status = STROBE_BAD_INPUT;
         if (p->parts.damaged)
             strobe_error_set(error, "its compressed part is damaged at its begin");
-        else if (strobe_systrace_is_html(t->file.at, t->file.bytes))
+        else if (strobe_systrace_is_html(t->file.at, t->file.bytes) && !p->parts.parts)
             strobe_error_set(error, "HTML without ftrace text, expected a script element of class trace-data");
         else
             strobe_error_set(error,

@@ -482,7 +482,7 @@ static void an_offset_puts_no_event_before_zero(void **state)
     convert.offset_ns = -6;
     strobe_ftrace_convert_event(&convert, &line);
     assert_int_equal(convert.before_zero, 1);
-    assert_int_equal(convert.first_ns, 0);
+    assert_int_equal(convert.last_ns, 0);
     convert.offset_ns = -5;
     strobe_ftrace_convert_event(&convert, &line);
     assert_int_equal(convert.before_zero, 1);

@@ -63,7 +63,7 @@ static void add_known_kinds(struct strobe_ftrace_convert *c)
 void strobe_ftrace_convert_open(struct strobe_ftrace_convert *c, struct strobe_ftrace_packets *out,
                                 struct strobe_sched_states *states)
 {
-    *c = (struct strobe_ftrace_convert){.out = out, .states = states, .first_ns = UINT64_MAX};
+    *c = (struct strobe_ftrace_convert){.out = out, .states = states};
     add_known_kinds(c);
 }
 
@@ -241,7 +241,6 @@ static uint64_t move_time(struct strobe_ftrace_convert *c, uint64_t time_ns)
         c->before_zero++;
         moved = 0;
     }
-    c->first_ns = moved < c->first_ns ? moved : c->first_ns;
     c->last_ns = moved > c->last_ns ? moved : c->last_ns;
     return moved;
 }

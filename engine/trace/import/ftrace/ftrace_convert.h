@@ -35,9 +35,9 @@ struct strobe_ftrace_convert {
     struct strobe_idmap by_tid;
     struct ftrace_thread *threads;
     size_t thread_count, thread_room;
-    uint64_t first_ns, last_ns; /* of the events, with the offset */
-    uint64_t before_zero;       /* events that the offset would move before time 0: they get time 0 */
-    int failed;                 /* memory ran out */
+    uint64_t last_ns;     /* of the events, with the offset */
+    uint64_t before_zero; /* events that the offset would move before time 0: they get time 0 */
+    int failed;           /* memory ran out */
 };
 
 /* Sets up. `out` and `states` must outlive it. Close it in any case. */

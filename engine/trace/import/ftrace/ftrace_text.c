@@ -26,7 +26,7 @@ static bool take_text_word(struct strobe_cursor *c, struct strobe_ftrace_text *w
     return word->bytes > 0;
 }
 
-static bool is_word(struct strobe_ftrace_text word, const char *text)
+static bool is_table_word(struct strobe_ftrace_text word, const char *text)
 {
     return word.bytes == strlen(text) && !memcmp(word.at, text, word.bytes);
 }
@@ -38,11 +38,11 @@ static bool begins_table(struct strobe_cursor c, enum strobe_ftrace_table *table
     for (int i = 0; i < 4; i++)
         if (!take_text_word(&c, &word[i]))
             return false;
-    if (!is_word(word[0], "USER") || !is_word(word[1], "PID"))
+    if (!is_table_word(word[0], "USER") || !is_table_word(word[1], "PID"))
         return false;
-    if (is_word(word[2], "TID") && is_word(word[3], "CMD"))
+    if (is_table_word(word[2], "TID") && is_table_word(word[3], "CMD"))
         *table = STROBE_FTRACE_THREADS;
-    else if (is_word(word[2], "PPID"))
+    else if (is_table_word(word[2], "PPID"))
         *table = STROBE_FTRACE_PROCESSES;
     else
         return false;
@@ -90,7 +90,7 @@ static bool read_lost(struct strobe_ftrace_reader *r, struct strobe_cursor c)
 }
 
 /* A header states the clock: `# clock: boot`, or `trace_clock: [boot]`. */
-static void read_clock(struct strobe_ftrace_reader *r, struct strobe_cursor c)
+static void read_clock_header(struct strobe_ftrace_reader *r, struct strobe_cursor c)
 {
     struct strobe_ftrace_text word;
     while (c.at < c.end && (*c.at == '#' || *c.at == ' ' || *c.at == '\t'))
@@ -131,7 +131,7 @@ static void read_other_line(struct strobe_ftrace_reader *r, struct strobe_cursor
     struct strobe_cursor first = c;
     strobe_cursor_skip_blanks(&first);
     if (first.at == first.end || *first.at == '#' || strobe_cursor_take(&first, "trace_clock:")) {
-        read_clock(r, c);
+        read_clock_header(r, c);
         r->headers++;
     } else if (begins_table(c, &r->table) || is_trace_cmd_head(c) || is_dump_head(c) || read_lost(r, c) ||
                (r->table && read_row(r, c))) {

@@ -272,7 +272,7 @@ static void read_element(struct systrace *s, const char *at, const char *end)
 }
 
 /* Reads `linuxPerfData = "..."` of a script. */
-static void read_script(struct systrace *s, const char *at, const char *end)
+static void read_old_script(struct systrace *s, const char *at, const char *end)
 {
     const char *value = find_text(at, end, "linuxPerfData");
     while (value && value < end && *value != '"' && *value != '\'' && !is_line_break(*value))
@@ -294,7 +294,7 @@ static void read_html(struct systrace *s, const char *at, const char *end)
         if (find_text(at, content, "trace-data"))
             read_element(s, content + 1, stop);
         else
-            read_script(s, content + 1, stop);
+            read_old_script(s, content + 1, stop);
         at = stop;
     }
 }
