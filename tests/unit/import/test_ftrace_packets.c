@@ -204,6 +204,7 @@ static const struct {
     {"cpu_frequency_limits: min=300000 max=1800000 cpu_id=4", "12: 1=300000 2=1800000 3=4"},
     {"cpu_idle: state=4294967295 cpu_id=1", "13: 1=4294967295 2=1"},
     {"cpu_idle: cpu_id=1", NULL},
+    {"cpu_idle: state=1 cpu_id=1x", NULL},
     {"gpu_frequency: gpu_id=0 state=500", "332: 1=0 2=500"},
     {"clock_set_rate: bus clk state=600 cpu_id=0", "16: 1='bus clk' 2=600 3=0"},
     {"clock_enable: bus state=1 cpu_id=0", "14: 1='bus' 2=1 3=0"},
@@ -414,12 +415,12 @@ static void states_have_the_numbers_of_their_kernel(void **state)
 static void a_function_is_named_once_before_the_events_that_name_it(void **state)
 {
     (void)state;
-    convert_text(AT("sched_blocked_reason: pid=8 iowait=0 caller=f+0x1/0x2") AT("sched_blocked_reason: pid=9 iowait=1 "
-                                                                                "caller=g")
-                     AT("sched_blocked_reason: pid=8 iowait=0 caller=f+0x1/0x2"),
+    convert_text(AT("sched_blocked_reason: pid=8 iowait=0 caller=f+0x1/0x2")
+                     AT("sched_blocked_reason: pid=9 iowait=1 caller=g")
+                         AT("workqueue_execute_end: work struct 1: function g"),
                  SIZE_MAX, NULL, 0);
     assert_string_equal(shown, "name 26: 1=1 2='f+0x1/0x2'\nname 26: 1=2 2='g'\n[3] 1000001 7 18: 1=8 3=0 2=1\n"
-                               "[3] 1000001 7 18: 1=9 3=1 2=2\n[3] 1000001 7 18: 1=8 3=0 2=1\n");
+                               "[3] 1000001 7 18: 1=9 3=1 2=2\n[3] 1000001 7 57: 1=1 2=2\n");
 }
 
 static void events_of_each_processor_are_complete_and_in_order(void **state)

@@ -224,6 +224,7 @@ static void states_come_from_both_forms_of_scheduling(void **state)
     (void)state;
     strobe_sched_states_watch(&states, 8);
     strobe_sched_states_watch(&states, 9);
+    strobe_sched_states_watch(&states, 10);
     uint8_t *p = bytes, *packet = p = pb_open(p, TRACE_PACKET), *bundle = p = pb_open(p, 1);
     p = pb_uint(p, 1, 3);
     p = put_event(p, 100, 4, (const uint64_t[8]){[2] = 1, [4] = 1, [6] = 8});
@@ -236,9 +237,9 @@ static void states_come_from_both_forms_of_scheduling(void **state)
     bundle = p = pb_open(p, 1);
     p = pb_uint(p, 1, 4);
     uint8_t *compact = p = pb_open(p, 4);
-    p = put_packed(p, 1, 3, (const uint64_t[]){200, 30, 40});
-    p = put_packed(p, 2, 3, (const uint64_t[]){0, 1, 0x100});
-    p = put_packed(p, 3, 3, (const uint64_t[]){9, 1, 9});
+    p = put_packed(p, 1, 4, (const uint64_t[]){200, 30, 40, 60});
+    p = put_packed(p, 2, 4, (const uint64_t[]){0, 1, 0x100, 1});
+    p = put_packed(p, 3, 4, (const uint64_t[]){9, 10, 9, 1});
     p = put_packed(p, 7, 1, (const uint64_t[]){250});
     p = put_packed(p, 8, 1, (const uint64_t[]){9});
     p = pb_close(compact, p);
@@ -252,7 +253,10 @@ static void states_come_from_both_forms_of_scheduling(void **state)
     assert_int_equal(spent[STROBE_SCHED_RUNNING], 50);
     assert_int_equal(spent[STROBE_SCHED_UNINTERRUPTIBLE], 20);
     assert_int_equal(spent[STROBE_SCHED_RUNNABLE], 30);
-    assert_int_equal(strobe_sched_states_between(&states, 9, 0, 1270, spent), 1);
+    assert_int_equal(strobe_sched_states_between(&states, 10, 1240, 2000, spent), 1);
+    assert_int_equal(spent[STROBE_SCHED_RUNNING], 30);
+    assert_int_equal(spent[STROBE_SCHED_RUNNABLE], 60);
+    assert_int_equal(strobe_sched_states_between(&states, 9, 1200, 1270, spent), 1);
     assert_int_equal(spent[STROBE_SCHED_RUNNING], 30);
     assert_int_equal(spent[STROBE_SCHED_SLEEPING], 20);
     assert_int_equal(spent[STROBE_SCHED_RUNNABLE], 20);
