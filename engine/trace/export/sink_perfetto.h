@@ -48,7 +48,7 @@ struct strobe_perfetto_ids {
 };
 
 struct strobe_perfetto_options {
-    int deflate;                              /* packets are compressed in runs */
+    int deflate;  /* packets are compressed in runs */
     int separate; /* tracks of threads are apart from those that others describe for a thread of the same ids */
     const struct strobe_sched_states *states; /* of threads; NULL = not known */
     const struct strobe_perfetto_ids *ids;    /* of each process, in the order of starts; NULL = by perfetto_ids.h */
