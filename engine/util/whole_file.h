@@ -16,6 +16,11 @@ struct strobe_whole_file {
 /* Maps the file where that is possible, and reads it otherwise (pipes; "-" is standard input). STROBE_IO with errno.
  * The process dies of SIGBUS when it reads a part of a mapped file that another program has cut off meanwhile. */
 enum strobe_status strobe_whole_file_open(const char *path, struct strobe_whole_file *out);
+
+/* Says that the part before `at` is not read soon. A mapped file keeps none of it in memory; reading it again is
+ * possible. */
+void strobe_whole_file_pass(const struct strobe_whole_file *file, const char *at);
+
 void strobe_whole_file_close(struct strobe_whole_file *file);
 
 /* Copies the file to memory that the caller frees: *bytes bytes and a NUL behind them. STROBE_IO with errno, which is

@@ -51,7 +51,7 @@ is_refused no_command 'which command' "$strobe"
 is_refused unknown_command 'no such command: frobnicate' "$strobe" frobnicate
 is_refused unknown_help 'no such command: frobnicate' "$strobe" help frobnicate
 is_refused help_of_two 'one command' "$strobe" help record report
-for command in run compare explore record capture convert report symbolize import doctor; do
+for command in run compare explore record capture convert merge report symbolize import doctor; do
     is_refused "unknown_option_$command" 'no such option: --frobnicate' "$strobe" $command --frobnicate
     is_refused "unknown_letter_$command" 'no such option: -Z' "$strobe" $command -Z
 done
@@ -63,6 +63,18 @@ is_refused convert_of_nothing 'which session' "$strobe" convert -o x
 is_refused findings_in_folded_stacks '--findings is for the perfetto' "$strobe" convert --findings good.strobe -o x.txt
 is_refused frames_without_findings '--frames needs --findings' "$strobe" convert --frames x good.strobe -o x.json
 is_refused convert_to_nowhere 'where to' "$strobe" convert good.strobe
+is_refused merge_of_nothing 'which files' "$strobe" merge -o x
+is_refused merge_to_nowhere 'where to' "$strobe" merge good.strobe
+is_refused merge_of_a_missing_file 'nowhere: No such file' "$strobe" merge good.strobe --system nowhere -o x
+is_refused merge_of_no_known_file 'lines: line 1: expected a session, a Perfetto trace, or ftrace text' \
+    "$strobe" merge good.strobe --system lines -o x
+is_refused merge_offset 'expected a time such as' "$strobe" merge good.strobe --offset soon -o x
+is_refused merge_to_an_input 'is an input itself' "$strobe" merge -f good.strobe -o good.strobe
+printf 'a-1 (1) [000] d..2 9.000001: sched_waking: comm=b pid=2 prio=120 target_cpu=000\n' >early.txt
+is_refused merge_without_a_common_clock 'early.txt: no clock in common: its times are 9.000 s to 9.000 s' \
+    "$strobe" merge good.strobe --system early.txt -o x
+printf '<!DOCTYPE html>\n<p>nothing</p>\n' >page.html
+is_refused merge_of_a_page 'page.html: HTML without ftrace text' "$strobe" merge --system page.html -o x
 is_refused symbolize_of_nothing 'which session' "$strobe" symbolize --mapping m -o x
 is_refused symbolize_to_nowhere 'where to' "$strobe" symbolize --mapping m good.strobe
 is_refused symbolize_by_nothing 'which mapping' "$strobe" symbolize good.strobe -o x
@@ -110,6 +122,7 @@ is_refused record_session_to_no_name 'record: -o: expected a file name' "$strobe
 for kind in matrix-events matrix-log; do
     is_refused "import_${kind}_of_an_empty_file" 'nothing: is empty, expected' "$strobe" import $kind nothing
 done
+is_refused merge_of_an_empty_file 'nothing: empty, expected a session' "$strobe" merge nothing -o x
 for use in 'convert -o x.json' 'symbolize -o x --jit lines' report; do
     is_refused "${use%% *}_of_an_empty_file" 'nothing: byte 0: an empty file, expected a session' "$strobe" $use nothing
 done

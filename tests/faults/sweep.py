@@ -65,6 +65,8 @@ def list_cases(build, inputs):
         imports_to("import_session", "ftrace", "rheatrace.ftrace", "o.strobe"),
         imports_to("import_btrace2", "btrace2", "shop.btrace2", "o.folded"),
         imports_to("import_rhea", "rhea", "rheatrace.log", "o.json"),
+        Case("merge", [strobe, "merge", session, trace, "--system", f"{imports}/sched.ftrace", "--offset", "1s", "-o",
+                       "{work}/o.pftrace"]),
         Case("import_matrix", [strobe, "import", "matrix-events", f"{imports}/matrix.events"]),
         Case("report_session", [strobe, "report", session]),
         Case("report_json", [strobe, "report", "--json", session]),

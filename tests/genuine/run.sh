@@ -62,6 +62,11 @@ instrumented=(-O1 -g -w -finstrument-functions)
     "$B/strobe" record -q --follow -o "$scratch/family.pftrace" -- \
         bash -c 'for i in 1 2 3 4; do sort -R "$0" | head -n 1; done; :' "$scratch/lines" >/dev/null 2>&1 ||
     fail 'record of traces to be joined'
+# Two recordings with one pid: each simulated process has the pid 1.
+for seed in 7 8; do
+    "$B/strobe-lab" run fixtures/scenarios/hang.scn --seed $seed -o "$scratch/lab$seed" >/dev/null 2>&1 ||
+        fail "strobe-lab run --seed $seed"
+done
 family=$(find "$scratch/family.strobe" -type f -name '*.strobe' | wc -l)
 record calls --method -- "$scratch/calls-program" "$scratch/libcalls.so" 1 few
 
@@ -83,6 +88,8 @@ else
         -- check_calls.mjs "$tp" "$scratch/counted.perfetto-trace" "$scratch/counted.out"
         -- check_import.mjs "$tp" "$B/strobe" fixtures/imports "$scratch"
         -- check_joined.mjs "$tp" "$scratch/one.pftrace" "$scratch/other.pftrace" "$scratch/family.pftrace" "$family"
+        -- check_merge.mjs "$tp" "$B/strobe" "$scratch" "$scratch/one.strobe" "$scratch/other.strobe"
+        "$scratch"/lab{7,8}/session.strobe
         -- bad_traces.mjs "$tp")
     # A trace of a genuine Android runtime, in which the album scenario runs as Java methods.
     if "$B/strobe" run --runtime art11 fixtures/scenarios/album.scn -o "$scratch/art11" >/dev/null 2>"$scratch/why" &&

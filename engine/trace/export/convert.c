@@ -201,6 +201,35 @@ void strobe_convert_print_nameless(const struct strobe_convert_stats *stats, FIL
                 (unsigned long long)files, stats->nameless_file);
 }
 
+static void close_convert_job(struct job *j)
+{
+    int saved = errno;
+    if (j->symbols)
+        count_files(j);
+    strobe_function_tree_close(j->tree);
+    strobe_symbols_close(j->symbols);
+    strobe_reader_close(j->reader);
+    errno = saved;
+}
+
+enum strobe_status strobe_convert_emit(const struct strobe_session_set *sessions, struct strobe_sink *sink,
+                                       const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
+                                       struct strobe_error *error)
+{
+    struct job j = {.sessions = sessions, .out_path = "output", .options = options, .stats = stats, .error = error};
+    memset(stats, 0, sizeof *stats);
+    enum strobe_status status = enter_session(&j, sessions->paths[0]);
+    if (status == STROBE_OK)
+        status = emit_sessions(&j, sink);
+    else
+        sink->finish(sink);
+    stats->processes = sessions->count;
+    stats->threads = stats->timeline.threads;
+    stats->slices = stats->timeline.slices;
+    close_convert_job(&j);
+    return status;
+}
+
 enum strobe_status strobe_convert_set(const struct strobe_session_set *sessions, const char *out_path,
                                       const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
                                       struct strobe_error *error)
@@ -215,13 +244,7 @@ enum strobe_status strobe_convert_set(const struct strobe_session_set *sessions,
     enum strobe_status status = enter_session(&j, sessions->paths[0]);
     if (status == STROBE_OK)
         status = write_trace(&j);
-    if (j.symbols)
-        count_files(&j);
-    int saved = errno;
-    strobe_function_tree_close(j.tree);
-    strobe_symbols_close(j.symbols);
-    strobe_reader_close(j.reader);
-    errno = saved;
+    close_convert_job(&j);
     return status;
 }
 

@@ -55,6 +55,12 @@ enum strobe_status strobe_convert(const char *session_path, const char *out_path
                                   const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
                                   struct strobe_error *error);
 
+/* Emits sessions that are listed already, at least one, to `sink`, and finishes it in any case. Of the options, those
+ * about the output do not matter. Otherwise as strobe_convert. */
+enum strobe_status strobe_convert_emit(const struct strobe_session_set *sessions, struct strobe_sink *sink,
+                                       const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
+                                       struct strobe_error *error);
+
 /* Converts sessions that are listed already, at least one. Otherwise as strobe_convert. */
 enum strobe_status strobe_convert_set(const struct strobe_session_set *sessions, const char *out_path,
                                       const struct strobe_convert_options *options, struct strobe_convert_stats *stats,

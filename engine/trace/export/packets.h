@@ -61,7 +61,7 @@ enum {
 };
 
 /* The size of the buffer, and space enough for one event. */
-enum { STROBE_PACKETS_BYTES = 1 << 18, STROBE_PACKETS_EVENT_BYTES = 512 };
+enum { STROBE_PACKETS_BYTES = 1 << 18, STROBE_PACKETS_EVENT_BYTES = 768 };
 
 struct strobe_packets {
     struct strobe_outfile *out;

@@ -4,6 +4,7 @@
 #ifndef STROBE_TRACE_EXPORT_PERFETTO_TABLES_H
 #define STROBE_TRACE_EXPORT_PERFETTO_TABLES_H
 
+#include "engine/trace/model/sched_states.h"
 #include "engine/trace/model/sink.h"
 
 /* Counter tracks of a thread, in the order in which events contain their values. */
@@ -18,7 +19,14 @@ static const struct {
     [TRACK_SWITCHES] = {"context switches", "switches", 0, 2, STROBE_METRIC_SWITCHES},
 };
 
-enum note { NOTE_SAMPLES, NOTE_ARG, NOTE_UNFINISHED, NOTE_COUNTERS, NOTE_COUNT = NOTE_COUNTERS + STROBE_COUNTER_COUNT };
+enum note {
+    NOTE_SAMPLES,
+    NOTE_ARG,
+    NOTE_UNFINISHED,
+    NOTE_COUNTERS,
+    NOTE_STATES = NOTE_COUNTERS + STROBE_COUNTER_COUNT, /* ns, from the kernel's scheduling */
+    NOTE_COUNT = NOTE_STATES + STROBE_SCHED_STATE_COUNT
+};
 static const char *const note_name[NOTE_COUNT] = {
     [NOTE_SAMPLES] = "samples",
     [NOTE_ARG] = "arg",
@@ -29,6 +37,10 @@ static const char *const note_name[NOTE_COUNT] = {
     [NOTE_COUNTERS + STROBE_COUNTER_MAJOR_FAULTS] = "major faults",
     [NOTE_COUNTERS + STROBE_COUNTER_SWITCHES] = "switches",
     [NOTE_COUNTERS + STROBE_COUNTER_PREEMPTIONS] = "preemptions",
+    [NOTE_STATES + STROBE_SCHED_RUNNING] = "running",
+    [NOTE_STATES + STROBE_SCHED_RUNNABLE] = "runnable",
+    [NOTE_STATES + STROBE_SCHED_SLEEPING] = "sleeping",
+    [NOTE_STATES + STROBE_SCHED_UNINTERRUPTIBLE] = "uninterruptible",
 };
 static const char *const class_name[] = {
     [STROBE_SLICE_FUNCTION] = "function",       [STROBE_SLICE_WAIT] = "wait",       [STROBE_SLICE_GAP] = "gap",

@@ -15,6 +15,8 @@ struct perfetto {
     struct strobe_sink sink;
     struct strobe_packets packets;
     struct strobe_perfetto_stats *stats;
+    struct strobe_perfetto_options how;
+    size_t processes; /* started so far */
     const struct strobe_reader *reader;
     struct strobe_function_tree *tree;
     int failed; /* memory ran out */
@@ -33,6 +35,7 @@ struct perfetto {
 
     /* The thread being written. */
     uint32_t sequence, tid, pid; /* sequence: the last one begun */
+    uint32_t id_offset;          /* of the process, see struct strobe_perfetto_ids; included in tid and pid */
     uint32_t rank;
     uint8_t prefix[16]; /* common begin of its packets */
     size_t prefix_bytes;
@@ -99,10 +102,12 @@ static void describe_thread(struct perfetto *w, const struct strobe_reader_threa
     uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
     p = pb_uint(p, 1, track);
     p = pb_uint(p, 5, w->process_track);
+    if (w->how.separate)
+        p = pb_uint(p, 9, 1);
     p = pb_uint(p, 12, w->rank++);
     uint8_t *thread = p = pb_open(p, 4);
     p = pb_uint(p, 1, w->pid);
-    p = pb_uint(p, 2, t->tid);
+    p = pb_uint(p, 2, t->tid + w->id_offset);
     p = pb_text(p, 5, t->name);
     p = pb_close(thread, p);
     p = pb_close(d, p);
@@ -169,7 +174,7 @@ static void perfetto_thread_begin(struct strobe_sink *sink, const struct strobe_
     uint64_t track = find_thread_track(w, t), counter_tracks[TRACK_COUNT];
     w->stats->threads++;
     w->sequence++;
-    w->tid = t->tid;
+    w->tid = t->tid + w->id_offset;
     uint8_t *p = pb_uint(w->prefix, PACKET_SEQUENCE, w->sequence);
     w->prefix_bytes = (size_t)(pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED) - w->prefix);
     w->last_ns = w->begin_ns;
@@ -290,11 +295,24 @@ static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_momen
     return set;
 }
 
+/* Computes the time of the slice in each state of its thread, as notes_of does other numbers. */
+static uint32_t states_of(const struct perfetto *w, const struct strobe_slice *s, uint64_t end_ns, uint64_t *value)
+{
+    uint32_t set = 0;
+    if (!w->how.states || w->id_offset ||
+        !strobe_sched_states_between(w->how.states, w->tid, s->begin.time_ns, end_ns, value))
+        return 0;
+    for (unsigned i = 0; i < STROBE_SCHED_STATE_COUNT; i++)
+        set |= (uint32_t)(value[i] != 0) << (NOTE_STATES + i);
+    return set;
+}
+
 static void perfetto_slice_end(struct strobe_sink *sink, const struct strobe_slice *s, const struct strobe_moment *now)
 {
     struct perfetto *w = (struct perfetto *)sink;
     uint64_t value[NOTE_COUNT];
-    uint32_t set = notes_of(s, now, value), new = set & ~w->notes_named;
+    uint32_t set = notes_of(s, now, value) | states_of(w, s, now->time_ns, value + NOTE_STATES);
+    uint32_t new = set & ~w->notes_named;
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = stamp(w, p, now->time_ns);
     if (new) {
@@ -346,7 +364,7 @@ static void perfetto_wake(struct strobe_sink *sink, const struct strobe_wake_flo
         perfetto_instant(sink, f->time_ns, "no waker", NULL, 0);
         return;
     }
-    uint32_t other = w->reader->threads[f->at_waker ? f->waiter : f->waker].tid;
+    uint32_t other = w->reader->threads[f->at_waker ? f->waiter : f->waker].tid + w->id_offset;
     uint64_t flow = strobe_perfetto_flow(w->key, f->id);
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
     p = stamp(w, p, f->time_ns);
@@ -672,7 +690,7 @@ static void perfetto_hitch(struct strobe_sink *sink, const struct strobe_late *l
         describe_process_track(w, w->hitch_track = new_track(w), "run loop", 0);
     uint8_t *packet, *event, *p = process_event(w, l->begin_ns, w->hitch_track, TYPE_BEGIN, &packet, &event);
     p = pb_text(p, EVENT_NAME_TEXT, strobe_hitch_name[l->how]);
-    p = strobe_packets_note(p, "thread", w->reader->threads[l->thread].tid);
+    p = strobe_packets_note(p, "thread", w->reader->threads[l->thread].tid + w->id_offset);
     p = pb_close(event, p);
     strobe_packets_end(&w->packets, packet, p);
     p = process_event(w, l->end_ns, w->hitch_track, TYPE_END, &packet, &event);
@@ -738,9 +756,16 @@ static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader 
     clear_process(w);
     w->reader = reader;
     w->tree = tree;
-    w->pid = h->pid;
+    w->id_offset = w->how.ids ? w->how.ids[w->processes].id_offset : 0;
+    w->pid = h->pid + w->id_offset;
     w->key = strobe_perfetto_key(h);
-    if (!w->sequence)
+    const struct strobe_perfetto_ids *ids = w->how.ids ? &w->how.ids[w->processes] : NULL;
+    w->processes++;
+    if (ids && ids->salt)
+        w->key = strobe_mix_pair(w->key, ids->salt);
+    if (ids)
+        w->sequence = ids->first_sequence - 1;
+    else if (!w->sequence)
         w->sequence = strobe_perfetto_first_sequence(w->key) - 1;
     w->tracks_sequence = ++w->sequence;
     w->samples_sequence = ++w->sequence;
@@ -783,7 +808,8 @@ static enum strobe_status perfetto_finish(struct strobe_sink *sink)
     return status;
 }
 
-struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats)
+struct strobe_sink *strobe_sink_perfetto_with(struct strobe_outfile *out, const struct strobe_perfetto_options *options,
+                                              struct strobe_perfetto_stats *stats)
 {
     struct perfetto *w = calloc(1, sizeof *w);
     memset(stats, 0, sizeof *stats);
@@ -801,9 +827,15 @@ struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate
                                    .hitch = perfetto_hitch,
                                    .mark = perfetto_mark};
     w->stats = stats;
-    if (!strobe_packets_open(&w->packets, out, deflate)) {
+    w->how = *options;
+    if (!strobe_packets_open(&w->packets, out, options->deflate)) {
         perfetto_finish(&w->sink);
         return NULL;
     }
     return &w->sink;
+}
+
+struct strobe_sink *strobe_sink_perfetto(struct strobe_outfile *out, int deflate, struct strobe_perfetto_stats *stats)
+{
+    return strobe_sink_perfetto_with(out, &(struct strobe_perfetto_options){.deflate = deflate}, stats);
 }

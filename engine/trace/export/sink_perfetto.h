@@ -18,12 +18,14 @@
  * "no waker".
  *
  * Events of slices contain counter values, so viewers know the CPU time of each slice. Numbers of a slice (samples,
- * faults ...) are annotations of its end if they are not 0.
+ * faults ...) are annotations of its end if they are not 0. With the states of threads, so are the ns of the slice in
+ * which its thread was running, runnable, sleeping and uninterruptible.
  *
  * Memory: dictionaries, and one buffer. Reading half only. */
 #ifndef STROBE_TRACE_EXPORT_SINK_PERFETTO_H
 #define STROBE_TRACE_EXPORT_SINK_PERFETTO_H
 
+#include "engine/trace/model/sched_states.h"
 #include "engine/trace/model/sink.h"
 #include "engine/util/outfile.h"
 
@@ -37,6 +39,24 @@ struct strobe_perfetto_stats {
     uint64_t packets;          /* packets; those within compressed packets count one by one */
     uint64_t raw_bytes;        /* before compression */
 };
+
+/* Ids of one process, when they are not derived from it alone. */
+struct strobe_perfetto_ids {
+    uint64_t salt;           /* 0 = none; else it makes all ids of tracks and flows others */
+    uint32_t first_sequence; /* the process has as many sequences as threads, and two more */
+    uint32_t id_offset;      /* added to the ids of the process and its threads; such threads have no states */
+};
+
+struct strobe_perfetto_options {
+    int deflate;  /* packets are compressed in runs */
+    int separate; /* tracks of threads are apart from those that others describe for a thread of the same ids */
+    const struct strobe_sched_states *states; /* of threads; NULL = not known */
+    const struct strobe_perfetto_ids *ids;    /* of each process, in the order of starts; NULL = by perfetto_ids.h */
+};
+
+/* Returns a sink that writes to `out`, as strobe_sink_perfetto. States and ids must outlive it. */
+struct strobe_sink *strobe_sink_perfetto_with(struct strobe_outfile *out, const struct strobe_perfetto_options *options,
+                                              struct strobe_perfetto_stats *stats);
 
 /* Returns a sink that writes to `out`, which it does not close. `deflate` 1: packets are compressed in runs. NULL: out
  * of memory. *stats (not NULL) is complete after the sink's finish, which also frees the sink. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { COLUMN_BYTES_MAX = 24 }; /* of a tgid or flags; bounds the cost of other lines */
+enum { CPU_MAX = 8191 };        /* Linux has at most 8192 */
 
 bool strobe_ftrace_number(struct strobe_ftrace_text text, uint64_t most, uint64_t *out)
 {
@@ -14,6 +15,11 @@ bool strobe_ftrace_number(struct strobe_ftrace_text text, uint64_t most, uint64_
         return false;
     *out = n;
     return true;
+}
+
+static bool is_ftrace_blank(char c)
+{
+    return c == ' ' || c == '\t';
 }
 
 /* Parses `(1234)`, `(-----)` or nothing, ending at `end`, and returns its begin. NULL: the brackets contain something
@@ -30,7 +36,7 @@ static const char *tgid_before(const char *line, const char *end, uint32_t *tgid
     if (p == line || p[-1] != '(')
         return NULL;
     const char *open = p - 1;
-    while (p < close && *p == ' ')
+    while (p < close && is_ftrace_blank(*p))
         p++;
     struct strobe_ftrace_text inside = {p, (size_t)(close - p)};
     if (strobe_ftrace_number(inside, UINT32_MAX, &n))
@@ -46,12 +52,12 @@ static const char *tgid_before(const char *line, const char *end, uint32_t *tgid
 static bool before_cpu(const char *line, const char *bracket, struct strobe_ftrace_line *out)
 {
     const char *p = bracket;
-    while (p > line && p[-1] == ' ')
+    while (p > line && is_ftrace_blank(p[-1]))
         p--;
     p = tgid_before(line, p, &out->tgid);
     if (!p)
         return false;
-    while (p > line && p[-1] == ' ')
+    while (p > line && is_ftrace_blank(p[-1]))
         p--;
     const char *end = p;
     while (p > line && strobe_is_digit(p[-1]))
@@ -62,7 +68,7 @@ static bool before_cpu(const char *line, const char *bracket, struct strobe_ftra
         return false;
     out->tid = (uint32_t)tid;
     end = p - 1;
-    while (line < end && *line == ' ')
+    while (line < end && is_ftrace_blank(*line))
         line++;
     out->task = (struct strobe_ftrace_text){line, (size_t)(end - line)};
     return true;
@@ -93,7 +99,7 @@ static const char *time_at(const char *p, const char *end, uint64_t *time_ns)
 
 static const char *skip_blanks(const char *p, const char *end)
 {
-    while (p < end && *p == ' ')
+    while (p < end && is_ftrace_blank(*p))
         p++;
     return p;
 }
@@ -104,7 +110,7 @@ static bool behind_cpu(const char *p, const char *end, struct strobe_ftrace_line
     p = skip_blanks(p, end);
     const char *then = time_at(p, end, &out->time_ns);
     if (!then) {
-        for (const char *flags = p; p < end && *p != ' ' && p - flags < COLUMN_BYTES_MAX;)
+        for (const char *flags = p; p < end && !is_ftrace_blank(*p) && p - flags < COLUMN_BYTES_MAX;)
             p++;
         then = time_at(skip_blanks(p, end), end, &out->time_ns);
     }
@@ -128,9 +134,13 @@ bool strobe_ftrace_line_parse(const char *line, const char *end, struct strobe_f
         const char *close = p + 1;
         while (close < end && strobe_is_digit(*close))
             close++;
-        if (close > p + 1 && close < end && *close == ']' && before_cpu(line, p, out) &&
-            behind_cpu(close + 1, end, out))
+        uint64_t cpu;
+        if (close < end && *close == ']' &&
+            strobe_ftrace_number((struct strobe_ftrace_text){p + 1, (size_t)(close - p - 1)}, CPU_MAX, &cpu) &&
+            before_cpu(line, p, out) && behind_cpu(close + 1, end, out)) {
+            out->cpu = (uint32_t)cpu;
             return true;
+        }
     }
     return false;
 }

@@ -2,8 +2,8 @@
  *
  *   task-tid  (tgid) [cpu] flags seconds.fraction: event: payload
  *
- * The task may contain blanks, dashes and brackets. The tgid may be dashes (unknown) or absent. The flags may be
- * absent. The fraction has up to nine digits. Any context. */
+ * Blanks and tabs separate the fields. The task may contain blanks, dashes and brackets. The tgid may be dashes
+ * (unknown) or absent. The flags may be absent. The fraction has up to nine digits. Any context. */
 #ifndef STROBE_TRACE_IMPORT_FTRACE_FTRACE_LINE_H
 #define STROBE_TRACE_IMPORT_FTRACE_FTRACE_LINE_H
 
@@ -19,6 +19,7 @@ struct strobe_ftrace_text {
 struct strobe_ftrace_line {
     struct strobe_ftrace_text task; /* without padding */
     uint32_t tid, tgid;             /* tgid 0 = unknown */
+    uint32_t cpu;
     uint64_t time_ns;
     struct strobe_ftrace_text event, payload;
 };
