@@ -51,6 +51,7 @@ const char strobe_usage_import[] =
 const struct strobe_import strobe_imports[] = {
     {"btrace2", strobe_import_btrace2},
     {"btrace3", strobe_import_btrace3},
+    {"collapsed", strobe_import_collapsed},
     {"ftrace", strobe_import_ftrace},
     {"matrix-events", strobe_import_matrix_events},
     {"matrix-log", strobe_import_matrix_log},
