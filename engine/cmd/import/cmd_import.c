@@ -55,6 +55,7 @@ const struct strobe_import strobe_imports[] = {
     {"ftrace", strobe_import_ftrace},
     {"matrix-events", strobe_import_matrix_events},
     {"matrix-log", strobe_import_matrix_log},
+    {"perf", strobe_import_perf},
     {"rhea", strobe_import_rhea},
     {NULL, NULL},
 };

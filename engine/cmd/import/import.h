@@ -18,6 +18,7 @@ int strobe_import_collapsed(int argc, char **argv);
 int strobe_import_ftrace(int argc, char **argv);
 int strobe_import_matrix_events(int argc, char **argv);
 int strobe_import_matrix_log(int argc, char **argv);
+int strobe_import_perf(int argc, char **argv);
 int strobe_import_rhea(int argc, char **argv);
 
 #endif

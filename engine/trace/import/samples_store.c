@@ -18,6 +18,8 @@
 enum {
     THREADS_LIMIT = 1 << 16,
     IMAGES_LIMIT = 1 << 15,
+    STACK_NODES = 1 << 12, /* of the first stack table; each later one has STACK_GROWTH times as many */
+    STACK_GROWTH = 8,
     BUFFERED = 1 << 12,     /* records in memory; more go to the temporary file */
     GAP_BUCKETS = 256,      /* four for each power of two */
     FRAME_BYTES = 16,       /* distance between the addresses of two functions */
@@ -51,6 +53,13 @@ struct pending {
     struct strobe_metrics metrics; /* when the record's flag says so */
 };
 
+/* A stack table in memory of its own. */
+struct stacks {
+    struct strobe_stack_table table;
+    void *memory;
+    size_t bytes;
+};
+
 struct strobe_sampled {
     enum strobe_status status;
     int error; /* errno of STROBE_IO */
@@ -72,9 +81,7 @@ struct strobe_sampled {
     struct strobe_idmap function_of; /* (image, text) -> function */
     uint64_t names_bytes;
 
-    struct strobe_stack_table stacks;
-    void *stack_memory;
-    size_t stack_bytes;
+    struct stacks stacks;
     struct strobe_stack_cursor cursor;
 
     struct pending *buffer;
@@ -112,6 +119,62 @@ static int open_nameless_file(void)
     return fd;
 }
 
+/* ---- stack tables */
+
+static bool open_stacks(struct stacks *s, uint32_t nodes)
+{
+    s->bytes = strobe_stack_table_bytes(nodes);
+    void *memory = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    s->memory = memory == MAP_FAILED ? NULL : memory;
+    if (s->memory)
+        strobe_stack_table_create(s->memory, nodes);
+    return s->memory && strobe_stack_table_open(s->memory, s->bytes, &s->table) == STROBE_OK;
+}
+
+static void close_stacks(struct stacks *s)
+{
+    if (s->memory)
+        munmap(s->memory, s->bytes);
+    s->memory = NULL;
+}
+
+/* Copies all stacks to another table, which is empty. Parents precede their children, so each stack adds one node, and
+ * ids stay the same. STROBE_NO_ENTRY: that table is too small. STROBE_IO: out of memory. */
+static enum strobe_status copy_stacks(const struct strobe_stack_table *from, const struct strobe_stack_table *to)
+{
+    struct strobe_stack_cursor *cursor = calloc(1, sizeof *cursor);
+    uint32_t nodes = strobe_stack_node_count(from);
+    enum strobe_status status = cursor ? STROBE_OK : STROBE_IO;
+    for (uint32_t id = 1; id <= nodes && status == STROBE_OK; id++) {
+        uint64_t frames[STROBE_STACK_DEPTH_MAX];
+        uint32_t count, stored = 0;
+        status = strobe_stack_frames(from, id, frames, STROBE_STACK_DEPTH_MAX, &count);
+        if (status == STROBE_OK &&
+            (strobe_stack_intern(to, cursor, frames, count, &stored) != STROBE_OK || stored != id))
+            status = STROBE_NO_ENTRY;
+    }
+    free(cursor);
+    return status;
+}
+
+/* Replaces the table by a larger one. STROBE_FULL: no session has a larger one. */
+static enum strobe_status grow_stacks(struct stacks *s)
+{
+    struct stacks larger;
+    uint32_t nodes = s->table.head->node_capacity;
+    if (nodes == STROBE_STACK_NODES_MAX)
+        return STROBE_FULL;
+    nodes = nodes < STROBE_STACK_NODES_MAX / STACK_GROWTH ? nodes * STACK_GROWTH : STROBE_STACK_NODES_MAX;
+    enum strobe_status status = open_stacks(&larger, nodes) ? copy_stacks(&s->table, &larger.table) : STROBE_IO;
+    if (status == STROBE_OK) {
+        close_stacks(s);
+        *s = larger;
+    } else {
+        close_stacks(&larger);
+    }
+    return status == STROBE_NO_ENTRY ? STROBE_FULL : status;
+}
+
 enum strobe_status strobe_sampled_open(struct strobe_sampled **out)
 {
     struct strobe_sampled *s = *out = calloc(1, sizeof *s);
@@ -119,15 +182,8 @@ enum strobe_status strobe_sampled_open(struct strobe_sampled **out)
         return STROBE_IO;
     s->spool = -1;
     s->first_ns = UINT64_MAX;
-    s->stack_bytes = strobe_stack_table_bytes(STROBE_STACK_NODES_MAX);
-    void *memory =
-        mmap(NULL, s->stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    s->stack_memory = memory == MAP_FAILED ? NULL : memory;
     s->buffer = malloc(BUFFERED * sizeof *s->buffer);
-    if (s->stack_memory)
-        strobe_stack_table_create(s->stack_memory, STROBE_STACK_NODES_MAX);
-    if (!s->buffer || !s->stack_memory ||
-        strobe_stack_table_open(s->stack_memory, s->stack_bytes, &s->stacks) != STROBE_OK ||
+    if (!s->buffer || !open_stacks(&s->stacks, STACK_NODES) ||
         !strobe_array_reserve_zeroed(&s->images, &s->image_room, 1)) {
         strobe_sampled_close(s);
         *out = NULL;
@@ -142,8 +198,7 @@ void strobe_sampled_close(struct strobe_sampled *s)
 {
     if (!s)
         return;
-    if (s->stack_memory)
-        munmap(s->stack_memory, s->stack_bytes);
+    close_stacks(&s->stacks);
     if (s->spool >= 0)
         close(s->spool);
     strobe_idmap_free(&s->living);
@@ -298,14 +353,20 @@ uint64_t strobe_sampled_function(struct strobe_sampled *s, uint32_t image, const
 struct strobe_sampled_stack strobe_sampled_stack(struct strobe_sampled *s, const uint64_t *frames, size_t count)
 {
     struct strobe_sampled_stack out = {0, count > STROBE_STACK_DEPTH_MAX};
-    if (s->status != STROBE_OK)
+    if (s->status != STROBE_OK || !count)
         return out;
     if (out.cut) {
         frames += count - STROBE_STACK_DEPTH_MAX;
         count = STROBE_STACK_DEPTH_MAX;
     }
-    if (strobe_stack_intern(&s->stacks, &s->cursor, frames, (uint32_t)count, &out.id) != STROBE_OK)
-        samples_fail(s, STROBE_FULL);
+    while (strobe_stack_intern(&s->stacks.table, &s->cursor, frames, (uint32_t)count, &out.id) != STROBE_OK) {
+        enum strobe_status status = grow_stacks(&s->stacks);
+        s->cursor = (struct strobe_stack_cursor){.depth = 0};
+        if (status != STROBE_OK) {
+            samples_fail(s, status);
+            break;
+        }
+    }
     return out;
 }
 
@@ -582,28 +643,6 @@ static enum strobe_status store_names(const struct strobe_sampled *s, const stru
     return STROBE_OK;
 }
 
-/* Copies the stacks to the session's table, which is sized for them. Parents precede their children, so each stack adds
- * one node, and ids stay the same. STROBE_NO_ENTRY: the table is too small after all. */
-static enum strobe_status store_stacks(const struct strobe_sampled *s, const struct strobe_session *to)
-{
-    static struct strobe_stack_cursor empty;
-    struct strobe_stack_cursor *cursor = malloc(sizeof *cursor);
-    uint32_t nodes = strobe_stack_node_count(&s->stacks);
-    enum strobe_status status = cursor ? STROBE_OK : STROBE_IO;
-    if (cursor)
-        *cursor = empty;
-    for (uint32_t id = 1; id <= nodes && status == STROBE_OK; id++) {
-        uint64_t frames[STROBE_STACK_DEPTH_MAX];
-        uint32_t count, stored = 0;
-        status = strobe_stack_frames(&s->stacks, id, frames, STROBE_STACK_DEPTH_MAX, &count);
-        if (status == STROBE_OK &&
-            (strobe_stack_intern(&to->stacks, cursor, frames, count, &stored) != STROBE_OK || stored != id))
-            status = STROBE_NO_ENTRY;
-    }
-    free(cursor);
-    return status;
-}
-
 static enum strobe_status store_buffer(const struct pending *p, size_t count, const struct strobe_session *to,
                                        struct strobe_ring_writer *w)
 {
@@ -640,7 +679,7 @@ static enum strobe_status store_records(struct strobe_sampled *s, const struct s
 static enum strobe_status fill_session(struct strobe_sampled *s, struct strobe_session *to)
 {
     uint64_t interval_ns = to->header->config.interval_main_ns, begin_ns = s->samples ? s->first_ns : 0;
-    enum strobe_status status = store_stacks(s, to);
+    enum strobe_status status = copy_stacks(&s->stacks.table, &to->stacks);
     if (status == STROBE_OK)
         status = store_threads(s, to, interval_ns);
     if (status == STROBE_OK)
@@ -652,6 +691,9 @@ static enum strobe_status fill_session(struct strobe_sampled *s, struct strobe_s
     to->header->ticks_per_second = 1000000000;
     to->header->begin = (struct strobe_clock_pair){begin_ns, begin_ns, begin_ns, 0};
     snprintf(to->header->exe, sizeof to->header->exe, "%s", s->command);
+    /* Each tick is a wake-up of the other tool's sampler. */
+    for (size_t i = 0; i < s->thread_count && s->tick_ns; i++)
+        strobe_bump(&to->header->async_passes, s->threads[i].samples[STROBE_KIND_CPU]);
     uint64_t end_ns = (s->samples ? s->last_ns : 0) + interval_ns;
     struct strobe_clock_pair end = {end_ns, end_ns, end_ns, 0};
     if (status == STROBE_OK)
@@ -691,7 +733,7 @@ static enum strobe_status make_session(struct strobe_sampled *s, uint32_t nodes,
 
 enum strobe_status strobe_sampled_make(struct strobe_sampled *s, int *fd)
 {
-    uint32_t nodes = strobe_stack_node_count(&s->stacks);
+    uint32_t nodes = strobe_stack_node_count(&s->stacks.table);
     errno = s->error;
     if (s->status != STROBE_OK)
         return s->status;
