@@ -18,9 +18,9 @@
 enum {
     THREADS_LIMIT = 1 << 16,
     IMAGES_LIMIT = 1 << 15,
-    STACK_NODES = 1 << 12, /* of the first stack table; each later one has STACK_GROWTH times as many */
+    STACK_NODES = 1 << 10, /* of the first stack table; each later one has STACK_GROWTH times as many */
     STACK_GROWTH = 8,
-    BUFFERED = 1 << 12,     /* records in memory; more go to the temporary file */
+    BUFFERED = 1 << 9,      /* records in memory; more go to the temporary file */
     GAP_BUCKETS = 256,      /* four for each power of two */
     FRAME_BYTES = 16,       /* distance between the addresses of two functions */
     IMAGE_BITS = 36,        /* each image has its own range of addresses */
@@ -56,8 +56,7 @@ struct pending {
 /* A stack table in memory of its own. */
 struct stacks {
     struct strobe_stack_table table;
-    void *memory;
-    size_t bytes;
+    void *memory; /* holds the table at its first aligned address */
 };
 
 struct strobe_sampled {
@@ -123,19 +122,14 @@ static int open_nameless_file(void)
 
 static bool open_stacks(struct stacks *s, uint32_t nodes)
 {
-    s->bytes = strobe_stack_table_bytes(nodes);
-    void *memory = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    s->memory = memory == MAP_FAILED ? NULL : memory;
-    if (s->memory)
-        strobe_stack_table_create(s->memory, nodes);
-    return s->memory && strobe_stack_table_open(s->memory, s->bytes, &s->table) == STROBE_OK;
-}
-
-static void close_stacks(struct stacks *s)
-{
-    if (s->memory)
-        munmap(s->memory, s->bytes);
-    s->memory = NULL;
+    enum { ALIGNMENT = 64 };
+    size_t bytes = strobe_stack_table_bytes(nodes);
+    s->memory = calloc(1, bytes + ALIGNMENT);
+    if (!s->memory)
+        return false;
+    void *table = (void *)(((uintptr_t)s->memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+    strobe_stack_table_create(table, nodes);
+    return strobe_stack_table_open(table, bytes, &s->table) == STROBE_OK;
 }
 
 /* Copies all stacks to another table, which is empty. Parents precede their children, so each stack adds one node, and
@@ -167,10 +161,10 @@ static enum strobe_status grow_stacks(struct stacks *s)
     nodes = nodes < STROBE_STACK_NODES_MAX / STACK_GROWTH ? nodes * STACK_GROWTH : STROBE_STACK_NODES_MAX;
     enum strobe_status status = open_stacks(&larger, nodes) ? copy_stacks(&s->table, &larger.table) : STROBE_IO;
     if (status == STROBE_OK) {
-        close_stacks(s);
+        free(s->memory);
         *s = larger;
     } else {
-        close_stacks(&larger);
+        free(larger.memory);
     }
     return status == STROBE_NO_ENTRY ? STROBE_FULL : status;
 }
@@ -198,7 +192,7 @@ void strobe_sampled_close(struct strobe_sampled *s)
 {
     if (!s)
         return;
-    close_stacks(&s->stacks);
+    free(s->stacks.memory);
     if (s->spool >= 0)
         close(s->spool);
     strobe_idmap_free(&s->living);
