@@ -57,6 +57,7 @@ const struct strobe_import strobe_imports[] = {
     {"matrix-log", strobe_import_matrix_log},
     {"perf", strobe_import_perf},
     {"rhea", strobe_import_rhea},
+    {"simpleperf", strobe_import_simpleperf},
     {NULL, NULL},
 };
 

@@ -20,5 +20,6 @@ int strobe_import_matrix_events(int argc, char **argv);
 int strobe_import_matrix_log(int argc, char **argv);
 int strobe_import_perf(int argc, char **argv);
 int strobe_import_rhea(int argc, char **argv);
+int strobe_import_simpleperf(int argc, char **argv);
 
 #endif

@@ -16,14 +16,14 @@
 #include "tests/unit/support/imported.h"
 
 static struct played p;
-static char folder[] = "/tmp/strobe-btrace-XXXXXX";
+static char folder[TEMPORARY_BYTES];
 static struct imported session;
 static struct strobe_sampled *sampled;
 static struct strobe_btrace3_stats stats;
 
 static const char *in_folder(const char *name)
 {
-    static char path[2][128];
+    static char path[2][TEMPORARY_BYTES + 32];
     static unsigned turn;
     turn = !turn;
     snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
@@ -218,7 +218,7 @@ static void an_import_has_the_wakers_of_the_policy(void **state)
 static int make_folder(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    return mkdtemp(temporary_path(folder, "strobe-btrace-XXXXXX")) ? 0 : -1;
 }
 
 static int remove_folder(void **state)

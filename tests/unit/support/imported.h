@@ -8,6 +8,7 @@
 #include "engine/trace/import/samples_store.h"
 #include "engine/trace/session/reader.h"
 #include "engine/trace/symbols/symbols.h"
+#include "tests/support/temporary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,8 +74,8 @@ static inline char *imported_folded(const struct imported *i)
 {
     struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED, .replace = 1};
     struct strobe_error error = {""};
-    char in[64], out[] = "/tmp/strobe-folded-XXXXXX", *text = calloc(1, 1 << 16);
-    int fd = mkstemp(out);
+    char in[64], out[TEMPORARY_BYTES], *text = calloc(1, 1 << 16);
+    int fd = mkstemp(temporary_path(out, "strobe-folded-XXXXXX"));
     assert_true(fd >= 0 && text);
     snprintf(in, sizeof in, "/proc/self/fd/%d", i->fd);
     if (strobe_convert(in, out, &options, NULL, &error) != STROBE_OK)

@@ -3,6 +3,7 @@
 
 #include "engine/store/record.h"
 #include "engine/trace/import/perf/perf_line.h"
+#include "engine/trace/import/samples_switch.h"
 #include "engine/util/array.h"
 #include "engine/util/idmap.h"
 #include "engine/util/text_pool.h"
@@ -19,12 +20,9 @@ struct tally {
 
 /* What is known of a thread. */
 struct perf_thread {
-    uint64_t cpu_ns;                  /* its CPU time at since_ns, when `known` */
-    uint64_t since_ns;                /* when it came to its processor, or left it */
-    uint64_t next_ns;                 /* time of its next sample, in a text without times */
-    uint64_t period_ns;               /* sum of the periods of its samples */
-    struct strobe_sampled_stack left; /* its stack when it left its processor; id 0: not known */
-    bool known, off, preempted, gave_way;
+    struct strobe_switches switches;
+    uint64_t next_ns;   /* time of its next sample, in a text without times */
+    uint64_t period_ns; /* sum of the periods of its samples */
 };
 
 /* The sample whose frames are being read. */
@@ -219,48 +217,10 @@ static struct perf_thread *thread_of_tid(struct perf *p, uint32_t tid, uint32_t 
 
 /* ---- context switches */
 
-/* The thread leaves its processor. */
-static void switch_out(struct perf_thread *t, uint64_t time_ns, bool preempted, struct strobe_sampled_stack stack)
-{
-    if (t->known && !t->off && time_ns > t->since_ns)
-        t->cpu_ns += time_ns - t->since_ns;
-    t->known = t->off = true;
-    t->since_ns = time_ns;
-    t->preempted = preempted;
-    t->gave_way |= !preempted;
-    t->left = stack;
-}
-
 static void add_point(struct perf *p, const struct strobe_sampled_point *point)
 {
     if (!strobe_sampled_point(p->out, point))
         p->stats->refused++;
-}
-
-/* The thread comes back to a processor. Its stack, if known, stands for the time between. */
-static void switch_in(struct perf *p, struct perf_thread *t, uint32_t number, uint64_t time_ns)
-{
-    if (t->off && t->left.id && time_ns >= t->since_ns) {
-        struct strobe_sampled_point point = {
-            .first_ns = t->since_ns,
-            .last_ns = t->since_ns,
-            .cpu_ns = t->cpu_ns,
-            .stack = t->left,
-            .thread = number,
-            .count = 1,
-            .kind = STROBE_KIND_ASYNC,
-            .flags = (uint16_t)(t->preempted ? STROBE_FLAG_READY : 0),
-        };
-        add_point(p, &point);
-        point.first_ns = point.last_ns = time_ns;
-        point.flags = (uint16_t)(t->preempted ? STROBE_FLAG_READY : STROBE_FLAG_GAVE_WAY);
-        add_point(p, &point);
-        t->gave_way = false;
-    }
-    t->known = true;
-    t->off = false;
-    t->since_ns = time_ns;
-    t->left = (struct strobe_sampled_stack){0, false};
 }
 
 /* Takes the number behind `key` in a tracepoint's text. */
@@ -292,9 +252,9 @@ static void take_switch_event(struct perf *p, const struct strobe_perf_line *l, 
         return;
     p->stats->switches++;
     bool runs = has_text(l->rest, "prev_state=R") || has_text(l->rest, " R ==>");
-    switch_out(t, l->time_ns, runs, stack);
+    strobe_switch_out(&t->switches, l->time_ns, runs, stack);
     if (take_field(l->rest, "next_pid=", &next) && next && (t = thread_of_tid(p, (uint32_t)next, &number)))
-        switch_in(p, t, number, l->time_ns);
+        p->stats->refused += strobe_switch_in(&t->switches, p->out, number, l->time_ns);
 }
 
 /* ---- other records */
@@ -351,9 +311,9 @@ static void take_switch_record(struct perf *p, struct strobe_cursor text, const 
         return;
     p->stats->switches++;
     if (has_text(text, "IN"))
-        switch_in(p, t, number, l->time_ns);
+        p->stats->refused += strobe_switch_in(&t->switches, p->out, number, l->time_ns);
     else
-        switch_out(t, l->time_ns, has_text(text, "preempt"), (struct strobe_sampled_stack){0, false});
+        strobe_switch_out(&t->switches, l->time_ns, has_text(text, "preempt"), (struct strobe_sampled_stack){0, false});
 }
 
 static void take_perf_record(struct perf *p, const struct strobe_perf_line *l)
@@ -430,17 +390,13 @@ static void add_perf_sample(struct perf *p, const struct strobe_perf_line *l, st
     t->next_ns += p->options->interval_ns;
     t->period_ns += l->has_period ? l->period : 0;
     point.kind = p->clock ? STROBE_KIND_CPU : STROBE_KIND_ASYNC;
-    if (p->switches && !t->known) { /* the thread ran, or it would have no sample */
-        t->known = true;
-        t->since_ns = l->time_ns;
-    }
     if (p->switches)
-        point.cpu_ns = t->cpu_ns + (!t->off && l->time_ns > t->since_ns ? l->time_ns - t->since_ns : 0);
+        point.cpu_ns = strobe_switch_cpu(&t->switches, l->time_ns);
     else if (p->clock)
         point.cpu_ns = t->period_ns;
-    if (p->clock && (!p->switches || t->gave_way))
+    if (p->clock && (!p->switches || t->switches.gave_way))
         point.flags = STROBE_FLAG_GAVE_WAY;
-    t->gave_way = false;
+    t->switches.gave_way = false;
     p->stats->samples++;
     p->stats->without_time |= !l->has_time;
     add_point(p, &point);
