@@ -99,7 +99,7 @@ static void put_method(const struct sim_btrace_android_dump *d, uint64_t frame, 
     strobe_outfile_text(out, name);
 }
 
-static void put_threads(const struct sim_btrace_android_dump *d, uint8_t *seen, struct strobe_outfile *out)
+static void put_thread_names(const struct sim_btrace_android_dump *d, uint8_t *seen, struct strobe_outfile *out)
 {
     memset(seen, 0, TIDS);
     for (size_t i = 0; i < d->count; i++) {
@@ -144,7 +144,7 @@ enum strobe_status sim_btrace_android_write(const struct sim_btrace_android_dump
         put_le(&out, 1, 4);
         put_le(&out, for_each_frame(d, seen, NULL, NULL), 4);
         for_each_frame(d, seen, &out, put_method);
-        put_threads(d, seen, &out);
+        put_thread_names(d, seen, &out);
         status = strobe_outfile_finish(&out, 0);
     }
     if (status != STROBE_OK)

@@ -134,7 +134,7 @@ static bool open_stacks(struct stacks *s, uint32_t nodes)
 
 /* Copies all stacks to another table, which is empty. Parents precede their children, so each stack adds one node, and
  * ids stay the same. STROBE_NO_ENTRY: that table is too small. STROBE_IO: out of memory. */
-static enum strobe_status copy_stacks(const struct strobe_stack_table *from, const struct strobe_stack_table *to)
+static enum strobe_status copy_stack_table(const struct strobe_stack_table *from, const struct strobe_stack_table *to)
 {
     struct strobe_stack_cursor *cursor = calloc(1, sizeof *cursor);
     uint32_t nodes = strobe_stack_node_count(from);
@@ -159,7 +159,7 @@ static enum strobe_status grow_stacks(struct stacks *s)
     if (nodes == STROBE_STACK_NODES_MAX)
         return STROBE_FULL;
     nodes = nodes < STROBE_STACK_NODES_MAX / STACK_GROWTH ? nodes * STACK_GROWTH : STROBE_STACK_NODES_MAX;
-    enum strobe_status status = open_stacks(&larger, nodes) ? copy_stacks(&s->table, &larger.table) : STROBE_IO;
+    enum strobe_status status = open_stacks(&larger, nodes) ? copy_stack_table(&s->table, &larger.table) : STROBE_IO;
     if (status == STROBE_OK) {
         free(s->memory);
         *s = larger;
@@ -673,7 +673,7 @@ static enum strobe_status store_records(struct strobe_sampled *s, const struct s
 static enum strobe_status fill_session(struct strobe_sampled *s, struct strobe_session *to)
 {
     uint64_t interval_ns = to->header->config.interval_main_ns, begin_ns = s->samples ? s->first_ns : 0;
-    enum strobe_status status = copy_stacks(&s->stacks.table, &to->stacks);
+    enum strobe_status status = copy_stack_table(&s->stacks.table, &to->stacks);
     if (status == STROBE_OK)
         status = store_threads(s, to, interval_ns);
     if (status == STROBE_OK)

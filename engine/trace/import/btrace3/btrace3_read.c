@@ -90,7 +90,7 @@ static size_t fixed_bytes(uint32_t version, uint32_t type)
 }
 
 /* Decodes the record at `at`. Returns false when it is not complete. */
-static bool decode_record(const struct reading *r, const uint8_t *at, struct btrace3_record *out)
+static bool decode_btrace3_record(const struct reading *r, const uint8_t *at, struct btrace3_record *out)
 {
     uint32_t version = r->stats->version;
     const uint8_t *begin = at;
@@ -139,10 +139,10 @@ static bool is_plausible_record(const struct btrace3_record *e)
 static bool goes_on_at(const struct reading *r, const uint8_t *at)
 {
     struct btrace3_record first, second;
-    if (!decode_record(r, at, &first) || !is_plausible_record(&first))
+    if (!decode_btrace3_record(r, at, &first) || !is_plausible_record(&first))
         return false;
     at += first.size;
-    return at == r->end || (decode_record(r, at, &second) && is_plausible_record(&second));
+    return at == r->end || (decode_btrace3_record(r, at, &second) && is_plausible_record(&second));
 }
 
 /* Returns the next place where records go on, or the end. */
@@ -154,12 +154,12 @@ static const uint8_t *find_next_record(const struct reading *r, const uint8_t *a
 }
 
 /* Moves *at to the next record and decodes it. `counts`: counts damage. Returns false at the end. */
-static bool next_record(struct reading *r, const uint8_t **at, struct btrace3_record *out, bool counts)
+static bool next_btrace3_record(struct reading *r, const uint8_t **at, struct btrace3_record *out, bool counts)
 {
     struct strobe_btrace3_stats *s = r->stats;
     if (*at == r->end)
         return false;
-    if (decode_record(r, *at, out) && is_plausible_record(out))
+    if (decode_btrace3_record(r, *at, out) && is_plausible_record(out))
         return true;
     const uint8_t *next = find_next_record(r, *at + 1);
     if (counts && next == r->end) {
@@ -169,7 +169,7 @@ static bool next_record(struct reading *r, const uint8_t **at, struct btrace3_re
         s->skipped_bytes += (uint64_t)(next - *at);
     }
     *at = next;
-    return *at < r->end && decode_record(r, *at, out);
+    return *at < r->end && decode_btrace3_record(r, *at, out);
 }
 
 /* ---- methods */
@@ -336,7 +336,7 @@ static int by_release_begin(const void *a, const void *b)
 static void collect_releases(struct reading *r)
 {
     struct btrace3_record e;
-    for (const uint8_t *at = r->at; !r->failed && next_record(r, &at, &e, false); at += e.size) {
+    for (const uint8_t *at = r->at; !r->failed && next_btrace3_record(r, &at, &e, false); at += e.size) {
         if (!is_btrace3_release(r, e.type))
             continue;
         if (!strobe_array_reserve(&r->releases, &r->release_room, r->release_count + 1)) {
@@ -570,7 +570,7 @@ static enum strobe_status read_btrace3(struct reading *r, bool *of_mapping, stru
         return status;
     strobe_sampled_process(r->out, r->stats->pid, main_tid(r), "");
     collect_releases(r);
-    for (const uint8_t *at = r->at; !r->failed && next_record(r, &at, &e, true); at += e.size)
+    for (const uint8_t *at = r->at; !r->failed && next_btrace3_record(r, &at, &e, true); at += e.size)
         add_btrace3_record(r, &e);
     for (size_t i = 0; i < r->release_count; i++)
         r->stats->releases_lost += !r->releases[i].matched;

@@ -20,7 +20,7 @@
  *   - Frames whose names begin with "<runtime" are left out, as upstream does.
  *
  * Up to version 5 a tid has 16 bits: the main thread has the pid's lower 16 bits, and threads with equal lower bits
- * cannot be told apart.
+ * are one thread.
  *
  * A damaged record is left out. The reader goes on where two plausible records follow each other.
  *
@@ -58,7 +58,7 @@ struct strobe_btrace3_stats {
 };
 
 /* Adds the capture to `out`. STROBE_TRUNCATED, STROBE_BAD_INPUT, STROBE_BAD_VERSION: `error` has the place and what was
- * expected there, without the file's name; *of_mapping tells which of the files is meant. STROBE_IO: out of memory. */
+ * expected there, without the file's name; *of_mapping: it is the mapping that is meant. STROBE_IO: out of memory. */
 enum strobe_status strobe_btrace3_read(const struct strobe_btrace3_files *files, struct strobe_sampled *out,
                                        struct strobe_btrace3_stats *stats, bool *of_mapping,
                                        struct strobe_error *error);

@@ -63,7 +63,7 @@ static bool is_comment(struct strobe_cursor line)
     return line.at == line.end || *line.at == '#' || (line.end - line.at == 1 && *line.at == '\r');
 }
 
-static struct strobe_cursor take_frame(struct strobe_cursor *frames)
+static struct strobe_cursor take_collapsed_frame(struct strobe_cursor *frames)
 {
     const char *semicolon = memchr(frames->at, ';', (size_t)(frames->end - frames->at));
     struct strobe_cursor frame = {frames->at, semicolon ? semicolon : frames->end};
@@ -139,7 +139,7 @@ static struct strobe_sampled_stack stack_of_frames(struct collapsed *c, struct s
 {
     size_t count = 0;
     while (frames.at < frames.end) {
-        struct strobe_cursor frame = take_frame(&frames);
+        struct strobe_cursor frame = take_collapsed_frame(&frames);
         if (!strobe_array_reserve(&c->frames, &c->frame_room, count + 1)) {
             c->failed = true;
             break;
@@ -154,7 +154,7 @@ static struct strobe_sampled_stack stack_of_frames(struct collapsed *c, struct s
 static bool add_collapsed(struct collapsed *c, const struct collapsed_line *line)
 {
     uint64_t unit_ns = c->options->unit_ns, step = c->stats->per_sample;
-    struct strobe_cursor frames = line->frames, first = take_frame(&frames);
+    struct strobe_cursor frames = line->frames, first = take_collapsed_frame(&frames);
     struct collapsed_thread *t = thread_named(c, first);
     if (!t)
         return true;
@@ -193,7 +193,7 @@ static void survey_collapsed(struct collapsed *c, struct strobe_cursor text)
         struct strobe_cursor frames = l.frames;
         s->stacks++;
         s->weight = l.weight > UINT64_MAX - s->weight ? UINT64_MAX : s->weight + l.weight;
-        known = known && tid_in_name(take_frame(&frames), &tid);
+        known = known && tid_in_name(take_collapsed_frame(&frames), &tid);
     }
     s->per_sample = s->weight / STROBE_COLLAPSED_SAMPLES_MAX + 1;
     c->by_first =

@@ -4,26 +4,26 @@
 
 enum { WORDS_MAX = 24 };
 
-static bool is_blank(char c)
+static bool is_perf_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static struct strobe_cursor trim_blanks(struct strobe_cursor c)
+static struct strobe_cursor trim_perf_blanks(struct strobe_cursor c)
 {
-    while (c.at < c.end && is_blank(*c.at))
+    while (c.at < c.end && is_perf_blank(*c.at))
         c.at++;
-    while (c.end > c.at && is_blank(c.end[-1]))
+    while (c.end > c.at && is_perf_blank(c.end[-1]))
         c.end--;
     return c;
 }
 
-static bool take_word(struct strobe_cursor *c, struct strobe_cursor *word)
+static bool take_perf_word(struct strobe_cursor *c, struct strobe_cursor *word)
 {
-    while (c->at < c->end && is_blank(*c->at))
+    while (c->at < c->end && is_perf_blank(*c->at))
         c->at++;
     word->at = c->at;
-    while (c->at < c->end && !is_blank(*c->at))
+    while (c->at < c->end && !is_perf_blank(*c->at))
         c->at++;
     word->end = c->at;
     return word->end > word->at;
@@ -108,7 +108,7 @@ static size_t take_front(struct strobe_cursor line, const struct strobe_cursor *
         tid = out->has_tid ? tid : next;
     }
     const char *end = tid < count ? words[tid].at : line.end;
-    out->comm = trim_blanks((struct strobe_cursor){line.at, tid ? end : line.at});
+    out->comm = trim_perf_blanks((struct strobe_cursor){line.at, tid ? end : line.at});
     return next;
 }
 
@@ -138,7 +138,7 @@ bool strobe_perf_take_line(struct strobe_cursor line, struct strobe_perf_line *o
     struct strobe_cursor words[WORDS_MAX], left = line;
     size_t count = 0;
     *out = (struct strobe_perf_line){.pid = 0};
-    while (count < WORDS_MAX && take_word(&left, &words[count]))
+    while (count < WORDS_MAX && take_perf_word(&left, &words[count]))
         count++;
     size_t next = take_front(line, words, count, out);
     take_back(line, words, count, next, out);
@@ -156,10 +156,10 @@ static void take_dso(struct strobe_cursor *text, struct strobe_cursor *dso)
         open -= at[-1] == '(';
         if (open)
             continue;
-        if (at - 1 > text->at && !is_blank(at[-2]))
+        if (at - 1 > text->at && !is_perf_blank(at[-2]))
             return; /* the arguments of a function, not a dso */
         *dso = (struct strobe_cursor){at, text->end - 1};
-        *text = trim_blanks((struct strobe_cursor){text->at, at - 1});
+        *text = trim_perf_blanks((struct strobe_cursor){text->at, at - 1});
         return;
     }
 }
@@ -178,7 +178,7 @@ static void drop_offset(struct strobe_cursor *symbol)
     }
 }
 
-static bool is_text(struct strobe_cursor c, const char *text)
+static bool is_exactly(struct strobe_cursor c, const char *text)
 {
     return strobe_cursor_take(&c, text) && c.at == c.end;
 }
@@ -186,17 +186,17 @@ static bool is_text(struct strobe_cursor c, const char *text)
 bool strobe_perf_take_frame(struct strobe_cursor text, struct strobe_perf_frame *out)
 {
     *out = (struct strobe_perf_frame){.ip = 0};
-    text = trim_blanks(text);
+    text = trim_perf_blanks(text);
     struct strobe_cursor here = text;
-    if (strobe_cursor_take_hex(&here, &out->ip) && (here.at == here.end || is_blank(*here.at)))
-        text = trim_blanks(here);
+    if (strobe_cursor_take_hex(&here, &out->ip) && (here.at == here.end || is_perf_blank(*here.at)))
+        text = trim_perf_blanks(here);
     else
         out->ip = 0;
     take_dso(&text, &out->dso);
-    if (is_text(out->dso, "inlined") || is_text(out->dso, "[unknown]"))
+    if (is_exactly(out->dso, "inlined") || is_exactly(out->dso, "[unknown]"))
         out->dso = (struct strobe_cursor){text.end, text.end};
     drop_offset(&text);
-    out->symbol = is_text(text, "[unknown]") ? (struct strobe_cursor){text.end, text.end} : text;
+    out->symbol = is_exactly(text, "[unknown]") ? (struct strobe_cursor){text.end, text.end} : text;
     return out->ip || out->symbol.at < out->symbol.end || out->dso.at < out->dso.end;
 }
 

@@ -45,7 +45,7 @@ struct perf {
     struct strobe_text_pool comms; /* threads of a text without tids */
     uint32_t event;                /* number of the selected one */
     bool clock;                    /* its periods are CPU time in ns */
-    bool switches;                 /* context switches tell the CPU time of threads */
+    bool switches;                 /* the CPU time of threads follows from context switches */
     uint32_t pid;                  /* the selected process; 0 = lines do not say */
     struct perf_thread *threads;   /* by number */
     size_t thread_room;
@@ -224,7 +224,7 @@ static void add_point(struct perf *p, const struct strobe_sampled_point *point)
 }
 
 /* Takes the number behind `key` in a tracepoint's text. */
-static bool take_field(struct strobe_cursor text, const char *key, uint64_t *out)
+static bool take_number_behind(struct strobe_cursor text, const char *key, uint64_t *out)
 {
     for (; text.at < text.end; text.at++) {
         struct strobe_cursor here = text;
@@ -253,7 +253,7 @@ static void take_switch_event(struct perf *p, const struct strobe_perf_line *l, 
     p->stats->switches++;
     bool runs = has_text(l->rest, "prev_state=R") || has_text(l->rest, " R ==>");
     strobe_switch_out(&t->switches, l->time_ns, runs, stack);
-    if (take_field(l->rest, "next_pid=", &next) && next && (t = thread_of_tid(p, (uint32_t)next, &number)))
+    if (take_number_behind(l->rest, "next_pid=", &next) && next && (t = thread_of_tid(p, (uint32_t)next, &number)))
         p->stats->refused += strobe_switch_in(&t->switches, p->out, number, l->time_ns);
 }
 

@@ -344,14 +344,13 @@ static bool select_sp_process(struct simpleperf *s)
 static uint64_t name_by_address(struct simpleperf *s, const struct sp_file *file, uint32_t image, uint64_t address)
 {
     char text[160];
-    const uint8_t *name = file ? file->path.at + file->path.bytes : NULL;
-    while (file && name > file->path.at && name[-1] != '/')
+    const uint8_t *name = file && file->path.bytes ? file->path.at + file->path.bytes : NULL;
+    while (name && name > file->path.at && name[-1] != '/')
         name--;
     s->stats->nameless++;
-    int bytes = file && file->path.bytes
-                    ? snprintf(text, sizeof text, "%.*s+0x%" PRIx64, (int)(file->path.at + file->path.bytes - name),
-                               (const char *)name, address)
-                    : snprintf(text, sizeof text, "0x%" PRIx64, address);
+    int bytes = name ? snprintf(text, sizeof text, "%.*s+0x%" PRIx64, (int)(file->path.at + file->path.bytes - name),
+                                (const char *)name, address)
+                     : snprintf(text, sizeof text, "0x%" PRIx64, address);
     return strobe_sampled_function(s->out, image, text, bytes < (int)sizeof text ? (size_t)bytes : sizeof text - 1);
 }
 
