@@ -358,6 +358,20 @@ static void releases_before_version_5_name_no_waker(void **state)
     close_import();
 }
 
+static void a_pid_of_more_bits_than_tids_have_is_the_main_threads(void **state)
+{
+    (void)state;
+    begin(5, 70000);
+    duration(STROBE_BTRACE3_WAIT, 70000 & 0xffff, 1 * MS, 5 * MS, "A");
+    duration(STROBE_BTRACE3_NOTIFY, 200, 1 * MS, 3 * MS, "B");
+    import();
+    const struct strobe_reader_thread *t = imported_thread(&session, 70000 & 0xffff);
+    assert_true(t->is_main);
+    assert_int_equal(t->woken_count, 1);
+    assert_int_equal(session.reader->session.header->pid, 70000);
+    close_import();
+}
+
 static void threads_have_the_names_of_the_mapping(void **state)
 {
     (void)state;
@@ -485,6 +499,7 @@ int main(void)
         cmocka_unit_test(defects_of_upstreams_converter_do_not_occur),
         cmocka_unit_test(all_versions_are_read),
         cmocka_unit_test(releases_before_version_5_name_no_waker),
+        cmocka_unit_test(a_pid_of_more_bits_than_tids_have_is_the_main_threads),
         cmocka_unit_test(threads_have_the_names_of_the_mapping),
         cmocka_unit_test(frames_of_the_runtime_are_left_out),
         cmocka_unit_test(a_flush_is_a_stack_taken_from_outside),
