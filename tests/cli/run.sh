@@ -110,7 +110,7 @@ is_refused record_session_to_no_name 'record: -o: expected a file name' "$strobe
 for kind in matrix-events matrix-log; do
     is_refused "import_${kind}_of_an_empty_file" 'nothing: is empty, expected' "$strobe" import $kind nothing
 done
-for kind in btrace3 perf simpleperf collapsed; do
+for kind in btrace3 perf simpleperf gecko collapsed; do
     is_refused "import_${kind}_of_nothing" 'which file' "$strobe" import $kind -o x.strobe
     is_refused "import_${kind}_to_nowhere" 'where to' "$strobe" import $kind nothing
     is_refused "import_${kind}_of_an_empty_file" 'nothing: ' "$strobe" import $kind nothing -o x.strobe
@@ -128,7 +128,7 @@ is_refused import_samples_format 'expected perfetto, chrome, speedscope, folded 
 is_refused import_samples_deflate '--deflate is for the perfetto format' "$strobe" import perf --deflate a -o x.strobe
 if wanted import_samples_are_sessions; then
     fault=
-    for file in btrace3:notify.btrace3 perf:perf.txt simpleperf:shop.simpleperf collapsed:shop.collapsed; do
+    for file in btrace3:notify.btrace3 perf:perf.txt simpleperf:shop.simpleperf gecko:page.gecko.json collapsed:shop.collapsed; do
         "$strobe" import "${file%:*}" "$home/fixtures/imports/${file#*:}" -qfo samples.strobe >out 2>err ||
             fault+=" $file: $(<err)"
         "$strobe" report --verbose samples.strobe >out 2>err || fault+=" $file: report: $(<err)"

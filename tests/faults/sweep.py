@@ -68,6 +68,7 @@ def list_cases(build, inputs):
         imports_to("import_btrace3", "btrace3", "notify.btrace3", "o.strobe"),
         imports_to("import_perf", "perf", "perf.txt", "o.strobe"),
         imports_to("import_simpleperf", "simpleperf", "shop.simpleperf", "o.json"),
+        imports_to("import_gecko", "gecko", "page.gecko.json", "o.strobe"),
         imports_to("import_collapsed", "collapsed", "shop.collapsed", "o.folded"),
         Case("import_matrix", [strobe, "import", "matrix-events", f"{imports}/matrix.events"]),
         Case("report_session", [strobe, "report", session]),

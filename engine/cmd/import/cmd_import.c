@@ -38,15 +38,16 @@ const char strobe_usage_import[] =
     "  switches (`--show-switch-events`, sched:sched_switch) and tasks (`--show-task-events`)\n"
     "simpleperf: what `simpleperf report-sample --protobuf --show-callchain` writes; also context\n"
     "  switches (`simpleperf record --trace-offcpu`)\n"
+    "gecko: a profile of Firefox's profiler, processed or raw, as JSON that is not compressed\n"
     "collapsed: stacks as for flame graphs, `a;b;c 12` a line; they have no times, so each stack\n"
     "  is shown for its weight, one after the other\n"
     "  --event NAME            perf, simpleperf: the event whose samples are read (that with most)\n"
-    "  --pid N                 perf, simpleperf: the process to import (that with most samples)\n"
+    "  --pid N                 perf, simpleperf, gecko: the process to import (the largest)\n"
     "  --unit TIME             collapsed: the time of the weight 1 (1ms)\n"
     "  --threads HOW           collapsed: first, the first frame is the thread; none, it is a\n"
     "                          function; auto, the thread if all have the form NAME-PID/TID,\n"
     "                          NAME-TID or [NAME tid=TID] (auto)\n"
-    "  Options of these four:\n"
+    "  Options of these five:\n"
     "  -o, --output OUT        a session (*.strobe) or a trace; `-` is standard output\n"
     "  --format FORMAT         session, perfetto, chrome, speedscope or folded; the default\n"
     "                          follows from OUT's ending\n"
@@ -75,6 +76,7 @@ const struct strobe_import strobe_imports[] = {
     {"btrace3", strobe_import_btrace3},
     {"collapsed", strobe_import_collapsed},
     {"ftrace", strobe_import_ftrace},
+    {"gecko", strobe_import_gecko},
     {"matrix-events", strobe_import_matrix_events},
     {"matrix-log", strobe_import_matrix_log},
     {"perf", strobe_import_perf},

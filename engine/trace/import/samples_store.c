@@ -439,7 +439,7 @@ static void put_pending(struct strobe_sampled *s, struct strobe_record *record, 
     s->slots += metrics ? 2 : 1;
     t->samples[record->kind] += record->count;
     note_time(s, t, record->ticks, record->ticks + record->duration);
-    if (record->kind != STROBE_KIND_WAKE)
+    if (strobe_kind_is_sample(record->kind))
         s->samples += record->count;
 }
 
@@ -532,6 +532,28 @@ bool strobe_sampled_wait(struct strobe_sampled *s, const struct strobe_sampled_w
     put_pending(s, &r, w->metrics);
     if (w->waker < s->thread_count)
         add_wake(s, w);
+    return true;
+}
+
+bool strobe_sampled_section(struct strobe_sampled *s, uint32_t thread, struct strobe_cursor name, uint32_t depth,
+                            uint64_t begin_ns, uint64_t end_ns)
+{
+    char text[STROBE_ANNOTATION_NAME_BYTES + 1] = {0};
+    uint64_t words[STROBE_ANNOTATION_WORDS];
+    size_t bytes = (size_t)(name.end - name.at);
+    if (!times_fit(s, thread, begin_ns, end_ns) || !depth)
+        return false;
+    memcpy(text, name.at, bytes < sizeof text - 1 ? bytes : sizeof text - 1);
+    uint32_t count = strobe_annotation_pack(text, words);
+    struct strobe_record r = {.ticks = begin_ns,
+                              .duration = end_ns > begin_ns ? end_ns - begin_ns : 1,
+                              .arg = depth,
+                              .stack = strobe_sampled_stack(s, words, count).id,
+                              .thread = thread,
+                              .count = 2, /* begin and end */
+                              .cpu_span_ns = STROBE_ANNOTATION_BEGIN,
+                              .kind = STROBE_KIND_ANNOTATION};
+    put_pending(s, &r, NULL);
     return true;
 }
 

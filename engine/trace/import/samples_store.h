@@ -20,6 +20,7 @@
 
 #include "engine/base/status.h"
 #include "engine/store/record.h"
+#include "engine/util/cursor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,6 +99,11 @@ struct strobe_sampled_stack strobe_sampled_stack(struct strobe_sampled *s, const
  * before its begin. */
 bool strobe_sampled_point(struct strobe_sampled *s, const struct strobe_sampled_point *point);
 bool strobe_sampled_wait(struct strobe_sampled *s, const struct strobe_sampled_wait *wait);
+
+/* Adds a section that the program reported, with its depth among the thread's sections, from 1. A name is cut at
+ * STROBE_ANNOTATION_NAME_BYTES. False as above. */
+bool strobe_sampled_section(struct strobe_sampled *s, uint32_t thread, struct strobe_cursor name, uint32_t depth,
+                            uint64_t begin_ns, uint64_t end_ns);
 
 uint64_t strobe_sampled_count(const struct strobe_sampled *s);   /* samples so far, waits included */
 uint64_t strobe_sampled_threads(const struct strobe_sampled *s); /* threads so far */

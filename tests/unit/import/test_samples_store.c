@@ -11,6 +11,10 @@
 #include <cmocka.h>
 
 #include "tests/unit/support/imported.h"
+#include "tests/unit/support/temp_dir.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #define MS UINT64_C(1000000)
 
@@ -166,6 +170,47 @@ static void the_files_of_images_are_not_read(void **state)
     imported_close(&session);
 }
 
+static void copy_session(const char *path)
+{
+    char bytes[1 << 12];
+    int to = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(to >= 0 && lseek(session.fd, 0, SEEK_SET) == 0);
+    for (ssize_t n; (n = read(session.fd, bytes, sizeof bytes)) > 0;)
+        assert_int_equal(write(to, bytes, (size_t)n), n);
+    close(to);
+}
+
+/* Two sessions have an image of one path, with different functions. */
+static void sessions_of_a_folder_keep_their_names(void **state)
+{
+    (void)state;
+    struct strobe_convert_options options = {.format = STROBE_FORMAT_FOLDED};
+    static const char *const names[] = {"one", "other"};
+    for (int i = 0; i < 2; i++) {
+        uint64_t frame = strobe_sampled_function(s, strobe_sampled_image(s, "/bin/sh", 7), names[i], strlen(names[i]));
+        strobe_sampled_process(s, (uint32_t)i + 1, 1, "");
+        strobe_sampled_point(s, &(struct strobe_sampled_point){.cpu_ns = STROBE_SAMPLED_CPU_UNKNOWN,
+                                                               .stack = strobe_sampled_stack(s, &frame, 1),
+                                                               .thread = strobe_sampled_thread(s, 1),
+                                                               .count = 1,
+                                                               .kind = STROBE_KIND_ASYNC});
+        imported_open(&session, s);
+        mkdir(temp_dir_path("set.strobe"), 0700);
+        copy_session(temp_dir_path(i ? "set.strobe/1.strobe" : "set.strobe/main.strobe"));
+        imported_close(&session);
+        strobe_sampled_close(s);
+        assert_int_equal(strobe_sampled_open(&s), STROBE_OK);
+    }
+    struct strobe_error error = {""};
+    if (strobe_convert(temp_dir_path("set.strobe"), temp_dir_path("set.folded"), &options, NULL, &error) != STROBE_OK)
+        fail_msg("%s", error.text);
+    size_t bytes;
+    char *text = temp_dir_read("set.folded", &bytes);
+    assert_non_null(strstr(text, ";one 1000\n"));
+    assert_non_null(strstr(text, ";other 1000\n"));
+    free(text);
+}
+
 static void deep_stacks_keep_their_innermost_frames(void **state)
 {
     (void)state;
@@ -307,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_wait_keeps_its_waker, open_sampled, close_sampled),
         cmocka_unit_test_setup_teardown(functions_of_two_images_with_one_name_are_two, open_sampled, close_sampled),
         cmocka_unit_test_setup_teardown(the_files_of_images_are_not_read, open_sampled, close_sampled),
+        cmocka_unit_test_setup_teardown(sessions_of_a_folder_keep_their_names, open_sampled, close_sampled),
         cmocka_unit_test_setup_teardown(deep_stacks_keep_their_innermost_frames, open_sampled, close_sampled),
         cmocka_unit_test_setup_teardown(many_stacks_and_records_keep_their_order, open_sampled, close_sampled),
         cmocka_unit_test_setup_teardown(a_tid_of_an_ended_thread_is_another_thread, open_sampled, close_sampled),
@@ -315,5 +361,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_failure_stays_up_to_the_end, open_sampled, close_sampled),
         cmocka_unit_test_setup_teardown(more_threads_than_a_session_holds_are_refused, open_sampled, close_sampled),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }
