@@ -64,6 +64,7 @@ def list_cases(build, inputs):
         imports_to("import_ftrace", "ftrace", "rheatrace.ftrace", "o.pftrace"),
         imports_to("import_session", "ftrace", "rheatrace.ftrace", "o.strobe"),
         imports_to("import_btrace2", "btrace2", "shop.btrace2", "o.folded"),
+        imports_to("import_art_trace", "art-trace", "shop.trace", "o.strobe"),
         imports_to("import_rhea", "rhea", "rheatrace.log", "o.json"),
         imports_to("import_btrace3", "btrace3", "notify.btrace3", "o.strobe"),
         imports_to("import_perf", "perf", "perf.txt", "o.strobe"),

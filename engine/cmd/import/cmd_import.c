@@ -9,6 +9,8 @@ const char strobe_usage_import[] =
     "\n"
     "Reads files of other tracers. Each kind of file has its own options.\n"
     "\n"
+    "art-trace: a method trace of Android's runtime (*.trace), stored or streamed; makes a trace or\n"
+    "  session from it\n"
     "btrace2: a method log of btrace 2.0; makes a trace or session from it\n"
     "  --mapping FILE          the build's methodMapping.txt: names of methods\n"
     "  --system-begin TIME     begin of the system trace that belongs to the log; if that time is on\n"
@@ -19,7 +21,7 @@ const char strobe_usage_import[] =
     "                          of markers (auto: RheaTrace's when there are E: or T: markers)\n"
     "rhea: RheaTrace's raw log, or the ring file that its process left, or a trace in profilo's\n"
     "  text format; makes a trace from it, or (--format profilo) text in profilo's format\n"
-    "  Options of all three:\n"
+    "  Options of these four:\n"
     "  -o, --output OUT        the trace; `-` is standard output\n"
     "  --format FORMAT         perfetto, chrome, speedscope or folded, as `strobe convert` has them;\n"
     "                          session (*.strobe), for `strobe report` and the like; ftrace\n"
@@ -72,6 +74,7 @@ const char strobe_usage_import[] =
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
 const struct strobe_import strobe_imports[] = {
+    {"art-trace", strobe_import_art_trace},
     {"btrace2", strobe_import_btrace2},
     {"btrace3", strobe_import_btrace3},
     {"collapsed", strobe_import_collapsed},
