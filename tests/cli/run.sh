@@ -143,7 +143,7 @@ if wanted import_samples_are_sessions; then
 fi
 if wanted import_of_a_method_trace; then
     run "$strobe" import art-trace "$home/fixtures/imports/shop.trace" -o methods.folded
-    [[ $status == 0 && $(<methods.folded) == *'main;com.example.shop.Cart.load()V;com.example.shop.Json.parse()V'* ]] &&
+    [[ $status == 0 && $(<methods.folded) == *'Cart.load()V;com.example.shop.Json.parse()V 3200'* ]] &&
         fault= || fault="status $status: $(<err) $(<methods.folded)"
     verdict import_of_a_method_trace "$fault"
 fi
