@@ -117,7 +117,8 @@ for kind in btrace3 perf simpleperf gecko collapsed; do
     is_refused "import_${kind}_missing_file" 'nowhere: No such file' "$strobe" import $kind nowhere -o x.strobe
     is_refused "import_${kind}_interval" 'expected a time such as 1ms' "$strobe" import $kind --interval 0 x -o x.strobe
 done
-is_refused import_art_trace_of_an_empty_file 'nothing: byte 0: expected' "$strobe" import art-trace nothing -o x.strobe
+is_refused import_art_trace_of_an_empty_file 'nothing: byte 0: expected' \
+    "$strobe" import art-trace nothing -o x.strobe
 is_refused import_perf_of_two 'one file at a time' "$strobe" import perf a b -o x.strobe
 is_refused import_perf_pid 'expected the number of a process' "$strobe" import perf --pid 0 a -o x.strobe
 is_refused import_collapsed_threads 'expected auto, first or none' "$strobe" import collapsed --threads x a -o x.strobe
