@@ -130,7 +130,8 @@ is_refused import_samples_format 'expected perfetto, chrome, speedscope, folded 
 is_refused import_samples_deflate '--deflate is for the perfetto format' "$strobe" import perf --deflate a -o x.strobe
 if wanted import_samples_are_sessions; then
     fault=
-    for file in btrace3:notify.btrace3 perf:perf.txt simpleperf:shop.simpleperf gecko:page.gecko.json collapsed:shop.collapsed; do
+    for file in btrace3:notify.btrace3 perf:perf.txt simpleperf:shop.simpleperf gecko:page.gecko.json \
+        collapsed:shop.collapsed; do
         "$strobe" import "${file%:*}" "$home/fixtures/imports/${file#*:}" -qfo samples.strobe >out 2>err ||
             fault+=" $file: $(<err)"
         "$strobe" report --verbose samples.strobe >out 2>err || fault+=" $file: report: $(<err)"
