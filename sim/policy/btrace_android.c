@@ -3,6 +3,7 @@
 
 #include "engine/util/array.h"
 #include "sim/policy/btrace.h"
+#include "sim/policy/btrace_android_files.h"
 #include "sim/policy/btrace_android_trace.h"
 
 #include <assert.h>
@@ -420,6 +421,19 @@ static uint64_t android_bytes_of(const struct android *a, const struct sim_btrac
     return bytes;
 }
 
+/* Returns the dump of these records. */
+static struct sim_btrace_android_dump android_dump(struct android *a, const struct sim_btrace_record *records,
+                                                   size_t count)
+{
+    return (struct sim_btrace_android_dump){.records = records,
+                                            .count = count,
+                                            .stacks = &a->stacks,
+                                            .scenario = a->scenario,
+                                            .thread_name = android_thread_name,
+                                            .ctx = a,
+                                            .pid = a->pid};
+}
+
 static enum strobe_status android_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
                                               struct strobe_error *error)
 {
@@ -429,13 +443,7 @@ static enum strobe_status android_reconstruct(struct sim_tracer *t, struct sim_r
     struct sim_btrace_record *records = dump_ring(a, &count);
     enum strobe_status status = STROBE_IO;
     if (records && !a->failed && !a->stacks.failed) {
-        struct sim_btrace_android_dump dump = {.records = records,
-                                               .count = count,
-                                               .stacks = &a->stacks,
-                                               .scenario = a->scenario,
-                                               .thread_name = android_thread_name,
-                                               .ctx = a,
-                                               .pid = a->pid};
+        struct sim_btrace_android_dump dump = android_dump(a, records, count);
         status = sim_btrace_android_build(&dump, out);
     }
     if (status != STROBE_OK) {
@@ -447,6 +455,26 @@ static enum strobe_status android_reconstruct(struct sim_tracer *t, struct sim_r
         for (size_t i = 0; i < out->track_count; i++)
             out->tracks[i].samples = a->samples_of[out->tracks[i].tid];
     }
+    free(records);
+    return status;
+}
+
+/* Writes the trace of the reconstructed timeline, and the files that the collector leaves. */
+static enum strobe_status android_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
+                                       struct strobe_error *error)
+{
+    struct android *a = android_of(t);
+    size_t count = 0;
+    enum strobe_status status = sim_btrace_save(t, run, folder, error);
+    if (status != STROBE_OK)
+        return status;
+    struct sim_btrace_record *records = dump_ring(a, &count);
+    if (!records) {
+        strobe_error_set(error, "out of memory");
+        return STROBE_IO;
+    }
+    struct sim_btrace_android_dump dump = android_dump(a, records, count);
+    status = sim_btrace_android_write(&dump, folder, run->options.replace, error);
     free(records);
     return status;
 }
@@ -481,7 +509,7 @@ struct sim_tracer *sim_btrace_android_open(uint32_t ring_records)
         .release = android_release,
         .message = android_message,
         .reconstruct = android_reconstruct,
-        .save = sim_btrace_save,
+        .save = android_save,
         .close = close_android,
         .policy = "btrace-android",
         .interval_main_ns = INTERVAL_NS,

@@ -123,6 +123,53 @@ for kind in matrix-events matrix-log; do
     is_refused "import_${kind}_of_an_empty_file" 'nothing: is empty, expected' "$strobe" import $kind nothing
 done
 is_refused merge_of_an_empty_file 'nothing: empty, expected a session' "$strobe" merge nothing -o x
+for kind in btrace3 perf simpleperf gecko collapsed; do
+    is_refused "import_${kind}_of_nothing" 'which file' "$strobe" import $kind -o x.strobe
+    is_refused "import_${kind}_to_nowhere" 'where to' "$strobe" import $kind nothing
+    is_refused "import_${kind}_of_an_empty_file" 'nothing: ' "$strobe" import $kind nothing -o x.strobe
+    is_refused "import_${kind}_missing_file" 'nowhere: No such file' "$strobe" import $kind nowhere -o x.strobe
+    is_refused "import_${kind}_interval" 'expected a time such as 1ms' "$strobe" import $kind --interval 0 x -o x.strobe
+done
+is_refused import_art_trace_of_an_empty_file 'nothing: byte 0: expected' \
+    "$strobe" import art-trace nothing -o x.strobe
+is_refused import_perf_of_two 'one file at a time' "$strobe" import perf a b -o x.strobe
+is_refused import_perf_pid 'expected the number of a process' "$strobe" import perf --pid 0 a -o x.strobe
+is_refused import_collapsed_threads 'expected auto, first or none' "$strobe" import collapsed --threads x a -o x.strobe
+is_refused import_collapsed_unit 'expected a time such as 1ms' "$strobe" import collapsed --unit 0ns a -o x.strobe
+is_refused import_samples_onto_themselves 'is also the input' \
+    "$strobe" import collapsed "$home/fixtures/imports/shop.collapsed" -fo "$home/fixtures/imports/shop.collapsed"
+is_refused import_samples_format 'expected perfetto, chrome, speedscope, folded or session' \
+    "$strobe" import perf --format ftrace a -o x.ftrace
+is_refused import_samples_deflate '--deflate is for the perfetto format' "$strobe" import perf --deflate a -o x.strobe
+if wanted import_samples_are_sessions; then
+    fault=
+    for file in btrace3:notify.btrace3 perf:perf.txt simpleperf:shop.simpleperf gecko:page.gecko.json \
+        collapsed:shop.collapsed; do
+        "$strobe" import "${file%:*}" "$home/fixtures/imports/${file#*:}" -qfo samples.strobe >out 2>err ||
+            fault+=" $file: $(<err)"
+        "$strobe" report --verbose samples.strobe >out 2>err || fault+=" $file: report: $(<err)"
+        grep -q 'The accounting is consistent' out || fault+=" $file: $(tail -n 1 out)"
+        "$strobe" convert samples.strobe -fo one.folded 2>err || fault+=" $file: convert: $(<err)"
+        "$strobe" import "${file%:*}" - -qfo two.folded <"$home/fixtures/imports/${file#*:}" 2>err ||
+            fault+=" $file: standard input: $(<err)"
+        [[ $file == btrace3:* ]] || cmp -s one.folded two.folded || fault+=" $file: folded differs"
+    done
+    verdict import_samples_are_sessions "$fault"
+fi
+if wanted import_of_a_method_trace; then
+    run "$strobe" import art-trace "$home/fixtures/imports/shop.trace" -o methods.folded
+    [[ $status == 0 && $(<methods.folded) == *'Cart.load()V;com.example.shop.Json.parse()V 3200'* ]] &&
+        fault= || fault="status $status: $(<err) $(<methods.folded)"
+    verdict import_of_a_method_trace "$fault"
+fi
+if wanted import_samples_says_what_is_left_out; then
+    { cat "$home/fixtures/imports/shop.collapsed"; echo damaged; } >damaged.collapsed
+    run "$strobe" import collapsed damaged.collapsed -o imported-too.strobe
+    fault=
+    [[ $status == 0 && $(<err) == 'damaged.collapsed: lines not understood, left out, the first is line 7: 1' ]] ||
+        fault="status $status: $(<err)"
+    verdict import_samples_says_what_is_left_out "$fault"
+fi
 for use in 'convert -o x.json' 'symbolize -o x --jit lines' report; do
     is_refused "${use%% *}_of_an_empty_file" 'nothing: byte 0: an empty file, expected a session' "$strobe" $use nothing
 done

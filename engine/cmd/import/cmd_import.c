@@ -9,6 +9,8 @@ const char strobe_usage_import[] =
     "\n"
     "Reads files of other tracers. Each kind of file has its own options.\n"
     "\n"
+    "art-trace: a method trace of Android's runtime (*.trace), stored or streamed; makes a trace or\n"
+    "  session from it\n"
     "btrace2: a method log of btrace 2.0; makes a trace or session from it\n"
     "  --mapping FILE          the build's methodMapping.txt: names of methods\n"
     "  --system-begin TIME     begin of the system trace that belongs to the log; if that time is on\n"
@@ -19,7 +21,7 @@ const char strobe_usage_import[] =
     "                          of markers (auto: RheaTrace's when there are E: or T: markers)\n"
     "rhea: RheaTrace's raw log, or the ring file that its process left, or a trace in profilo's\n"
     "  text format; makes a trace from it, or (--format profilo) text in profilo's format\n"
-    "  Options of all three:\n"
+    "  Options of these four:\n"
     "  -o, --output OUT        the trace; `-` is standard output\n"
     "  --format FORMAT         perfetto, chrome, speedscope or folded, as `strobe convert` has them;\n"
     "                          session (*.strobe), for `strobe report` and the like; ftrace\n"
@@ -31,6 +33,29 @@ const char strobe_usage_import[] =
     "  --deflate               compress packets (perfetto only)\n"
     "  -f, --force, --replace  overwrite OUT\n"
     "  -q, --quiet             do not print what was repaired and skipped\n"
+    "\n"
+    "btrace3: a capture of btrace 3.0 of Android: its file `sampling`. A second file is its\n"
+    "  mapping; by default the one beside it, with `-mapping` after its name\n"
+    "perf: text of `perf script`, with or without call chains, of any fields; also context\n"
+    "  switches (`--show-switch-events`, sched:sched_switch) and tasks (`--show-task-events`)\n"
+    "simpleperf: what `simpleperf report-sample --protobuf --show-callchain` writes; also context\n"
+    "  switches (`simpleperf record --trace-offcpu`)\n"
+    "gecko: a profile of Firefox's profiler, processed or raw, as JSON that is not compressed\n"
+    "collapsed: stacks as for flame graphs, `a;b;c 12` a line; they have no times, so each stack\n"
+    "  is shown for its weight, one after the other\n"
+    "  --event NAME            perf, simpleperf: the event whose samples are read (that with most)\n"
+    "  --pid N                 perf, simpleperf, gecko: the process to import (the largest)\n"
+    "  --unit TIME             collapsed: the time of the weight 1 (1ms)\n"
+    "  --threads HOW           collapsed: first, the first frame is the thread; none, it is a\n"
+    "                          function; auto, the thread if all have the form NAME-PID/TID,\n"
+    "                          NAME-TID or [NAME tid=TID] (auto)\n"
+    "  Options of these five:\n"
+    "  -o, --output OUT        a session (*.strobe) or a trace; `-` is standard output\n"
+    "  --format FORMAT         session, perfetto, chrome, speedscope or folded; the default\n"
+    "                          follows from OUT's ending\n"
+    "  --interval TIME         the interval of the samples; a pause of more than four is shown as\n"
+    "                          unseen (btrace3: 1ms; else that of the file)\n"
+    "  --deflate, -f, --force, -q, --quiet  as above\n"
     "\n"
     "matrix-events: streams of Matrix's method events, one a line\n"
     "      ID@0 I4@10 O4@156 OD@1249 end=1249\n"
@@ -49,11 +74,17 @@ const char strobe_usage_import[] =
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
 const struct strobe_import strobe_imports[] = {
+    {"art-trace", strobe_import_art_trace},
     {"btrace2", strobe_import_btrace2},
+    {"btrace3", strobe_import_btrace3},
+    {"collapsed", strobe_import_collapsed},
     {"ftrace", strobe_import_ftrace},
+    {"gecko", strobe_import_gecko},
     {"matrix-events", strobe_import_matrix_events},
     {"matrix-log", strobe_import_matrix_log},
+    {"perf", strobe_import_perf},
     {"rhea", strobe_import_rhea},
+    {"simpleperf", strobe_import_simpleperf},
     {NULL, NULL},
 };
 

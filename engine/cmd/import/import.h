@@ -12,10 +12,16 @@ struct strobe_import {
 /* The kinds in the order of their names, ended by an entry without a name. */
 extern const struct strobe_import strobe_imports[];
 
+int strobe_import_art_trace(int argc, char **argv);
 int strobe_import_btrace2(int argc, char **argv);
+int strobe_import_btrace3(int argc, char **argv);
+int strobe_import_collapsed(int argc, char **argv);
 int strobe_import_ftrace(int argc, char **argv);
+int strobe_import_gecko(int argc, char **argv);
 int strobe_import_matrix_events(int argc, char **argv);
 int strobe_import_matrix_log(int argc, char **argv);
+int strobe_import_perf(int argc, char **argv);
 int strobe_import_rhea(int argc, char **argv);
+int strobe_import_simpleperf(int argc, char **argv);
 
 #endif

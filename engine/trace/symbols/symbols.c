@@ -300,11 +300,22 @@ static int add_frame(struct strobe_symbols *s, uint32_t id, const char *image, c
     return 1;
 }
 
-/* Returns 0 if the process gave no name for the address. */
+/* Returns the address in the current session, of an address that shared_address translated. */
+static uint64_t own_address(const struct strobe_symbols *s, uint64_t address)
+{
+    uint64_t at = address ? address - 1 : address;
+    for (size_t i = s->placed_count; i-- > 0;)
+        if (at - s->placed[i].shift >= s->placed[i].start && at - s->placed[i].shift < s->placed[i].end)
+            return address - s->placed[i].shift;
+    return address;
+}
+
+/* Returns 0 if the process gave no name for the address. An importer of samples names functions of images in this
+ * way. */
 static int answer_from_process(struct strobe_symbols *s, uint64_t address, int *answered)
 {
     static const struct strobe_inline nowhere = {.file = ""};
-    const uint32_t *place = strobe_idmap_get(&s->by_process_name, address, 0);
+    const uint32_t *place = strobe_idmap_get(&s->by_process_name, s->shared ? own_address(s, address) : address, 0);
     struct strobe_named_address name;
     char text[STROBE_NAME_BYTES_MAX + 1];
     if (!place)
@@ -312,8 +323,10 @@ static int answer_from_process(struct strobe_symbols *s, uint64_t address, int *
     uint64_t at = s->process_name_at[*place];
     strobe_names_next(&s->process_names, &at, &name);
     snprintf(text, sizeof text, "%.*s", (int)name.bytes, name.text);
-    uint64_t identity = IDENTITY_OF_ADDRESS - (s->session ? IDENTITIES_OF_NONE + s->session : 0);
-    *answered = add_frame(s, function_id(s, identity, address, NULL, text), "", &nowhere, address);
+    const struct strobe_symbol_image *image = image_at(s, address ? address - 1 : address);
+    uint64_t identity = IDENTITY_OF_ADDRESS - (s->session && !image ? IDENTITIES_OF_NONE + s->session : 0);
+    *answered =
+        add_frame(s, function_id(s, identity, address, NULL, text), image ? image->path : "", &nowhere, address);
     return 1;
 }
 
