@@ -41,7 +41,7 @@ explore_flags := -O1 -fsanitize=thread -fno-sanitize=address,undefined -DSTROBE_
 # The hooks define functions that fortified headers of the C library define inline.
 pic          := -U_FORTIFY_SOURCE -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
-trace_libs   := -ldw -lelf -liberty -lz -ldl
+trace_libs   := -ldw -lelf -liberty -lz -ldl -lm
 preload_libs := -ldl
 # Symbols that a player exports to the Android runtime that it loads (sim/genuine/runtime.c, sim/genuine/binder.c).
 transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
