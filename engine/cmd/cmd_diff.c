@@ -197,8 +197,6 @@ static int read_captures(const struct diff_request *q, struct strobe_diff *d)
             struct strobe_error error = {""};
             const char *path = q->paths[side][i];
             enum strobe_status status = strobe_diff_add(d, side, path, &error);
-            if (status == STROBE_OK)
-                status = strobe_diff_add_findings(d, side, path, &error);
             if (status != STROBE_OK)
                 return strobe_complain("%s: %s", path, error.text[0] ? error.text : strobe_status_text(status));
         }
@@ -270,7 +268,7 @@ static int compare_captures(const struct diff_request *q)
 
 int strobe_cmd_diff(int argc, char **argv)
 {
-    struct diff_request q = {.shown = {.top = TOP_DEFAULT}};
+    struct diff_request q = {.options = {.visit = strobe_diff_add_findings}, .shown = {.top = TOP_DEFAULT}};
     for (unsigned side = 0; side < STROBE_DIFF_SIDES; side++)
         q.paths[side] = calloc((size_t)argc, sizeof *q.paths[side]);
     int status = !q.paths[STROBE_DIFF_BASE] || !q.paths[STROBE_DIFF_NEW] ? strobe_complain("diff: out of memory")

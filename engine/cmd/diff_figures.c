@@ -1,7 +1,6 @@
 #include "engine/cmd/diff_figures.h"
 
 #include "engine/cmd/report_findings.h"
-#include "engine/trace/session/session_set.h"
 #include "engine/watch/finding.h"
 
 #include <math.h>
@@ -23,17 +22,13 @@ static const struct {
     {STROBE_FINDING_STARTUP, "warm_ms", "warm start", "ns", 0, 1e6},
 };
 
-enum strobe_status strobe_diff_add_findings(struct strobe_diff *d, unsigned side, const char *path,
-                                            struct strobe_error *error)
+enum strobe_status strobe_diff_add_findings(struct strobe_diff *d, unsigned side, const struct strobe_reader *reader,
+                                            struct strobe_function_tree *tree)
 {
     struct strobe_findings_options options;
     struct strobe_findings *found;
-    const struct strobe_diff_side *s = &d->sides[side];
-    if (strobe_session_set_is_folder(path) || s->captures[s->capture_count - 1].is_trace)
-        return STROBE_OK;
     strobe_report_findings_defaults(&options);
-    options.symbols = d->options.symbols;
-    enum strobe_status status = strobe_findings_of_session(path, &options, &found, error);
+    enum strobe_status status = strobe_findings_of_reader(reader, tree, &options, &found);
     if (status != STROBE_OK)
         return status;
     for (size_t i = 0; i < found->count; i++)

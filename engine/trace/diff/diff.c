@@ -54,6 +54,14 @@ enum strobe_status strobe_diff_add(struct strobe_diff *d, unsigned side, const c
     return session ? strobe_diff_take_sessions(d, side, path, error) : strobe_diff_take_trace(d, side, path, error);
 }
 
+static void free_diff_figure(struct strobe_diff_figure *f)
+{
+    for (unsigned side = 0; side < STROBE_DIFF_SIDES; side++) {
+        free(f->values[side]);
+        free(f->counts[side]);
+    }
+}
+
 /* Returns the figure of that name; adds it if needed. NULL: out of memory. */
 static struct strobe_diff_figure *figure_named(struct strobe_diff *d, const char *name, const char *unit, int is_amount)
 {
@@ -63,13 +71,13 @@ static struct strobe_diff_figure *figure_named(struct strobe_diff *d, const char
     struct strobe_diff_figure f = {.name = name, .unit = unit, .is_amount = is_amount};
     for (unsigned side = 0; side < STROBE_DIFF_SIDES; side++) {
         f.values[side] = malloc((d->sides[side].expected + 1) * sizeof *f.values[side]);
+        f.counts[side] = calloc(d->sides[side].expected + 1, sizeof *f.counts[side]);
         for (uint32_t i = 0; f.values[side] && i < d->sides[side].expected; i++)
             f.values[side][i] = is_amount ? 0 : NAN;
     }
-    if (!f.values[STROBE_DIFF_BASE] || !f.values[STROBE_DIFF_NEW] ||
-        !strobe_array_reserve(&d->figures, &d->figure_room, d->figure_count + 1)) {
-        free(f.values[STROBE_DIFF_BASE]);
-        free(f.values[STROBE_DIFF_NEW]);
+    if (!f.values[STROBE_DIFF_BASE] || !f.values[STROBE_DIFF_NEW] || !f.counts[STROBE_DIFF_BASE] ||
+        !f.counts[STROBE_DIFF_NEW] || !strobe_array_reserve(&d->figures, &d->figure_room, d->figure_count + 1)) {
+        free_diff_figure(&f);
         return NULL;
     }
     d->figures[d->figure_count] = f;
@@ -84,8 +92,13 @@ void strobe_diff_add_figure(struct strobe_diff *d, unsigned side, const char *na
         d->sides[side].failed = 1;
         return;
     }
-    double *at = &f->values[side][d->sides[side].capture_count - 1];
-    *at = isnan(*at) ? value : *at + value;
+    size_t capture = d->sides[side].capture_count - 1;
+    double *at = &f->values[side][capture];
+    uint32_t count = ++f->counts[side][capture];
+    if (count == 1)
+        *at = value;
+    else
+        *at += is_amount ? value : (value - *at) / count;
 }
 
 double strobe_diff_percent(const struct strobe_diff_row *row)
@@ -112,8 +125,7 @@ const struct strobe_diff_row *strobe_diff_over(const struct strobe_diff *d, doub
 void strobe_diff_close(struct strobe_diff *d)
 {
     for (size_t i = 0; i < d->figure_count; i++)
-        for (unsigned side = 0; side < STROBE_DIFF_SIDES; side++)
-            free(d->figures[i].values[side]);
+        free_diff_figure(&d->figures[i]);
     free(d->figures);
     free(d->rows);
     for (unsigned side = 0; side < STROBE_DIFF_SIDES; side++) {

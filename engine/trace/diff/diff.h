@@ -47,11 +47,16 @@ enum strobe_diff_table {
     STROBE_DIFF_TABLES
 };
 
+struct strobe_diff;
 struct strobe_diff_options {
     int whole;          /* compare amounts of whole captures; 0: amounts per second of recording */
     const char *thread; /* of sessions only: count only this thread, by name or tid; NULL = all */
     unsigned symbols;   /* STROBE_SYMBOLS_* */
     int names_only;     /* match methods by name only, because an input is a trace, which has no images */
+
+    /* Called for each session after it was read; may add figures. STROBE_IO: out of memory. NULL = none. */
+    enum strobe_status (*visit)(struct strobe_diff *d, unsigned side, const struct strobe_reader *reader,
+                                struct strobe_function_tree *tree);
 };
 
 /* A row of a table. Times in ns, amounts in bytes: per second or per capture. */
@@ -72,7 +77,8 @@ struct strobe_diff_row {
 struct strobe_diff_figure {
     const char *name, *unit;
     int is_amount;                     /* it grows with the length of the capture */
-    double *values[STROBE_DIFF_SIDES]; /* by capture; NaN = not known */
+    double *values[STROBE_DIFF_SIDES]; /* by capture: a sum; of figures that are no amounts: a mean, NaN = not known */
+    uint32_t *counts[STROBE_DIFF_SIDES]; /* by capture: numbers that were added */
 };
 
 struct strobe_diff {

@@ -86,6 +86,7 @@ struct strobe_observations strobe_observe_blocks(const double *at, size_t count,
         products += i ? here * (at[(i - 1) * stride] - o.mean) : 0;
     }
     double r = squares > 0 ? products / squares : 0;
+    r += (1 + 3 * r) / (double)count; /* a correlation of few values is estimated too small */
     r = r < 0 ? 0 : r > CORRELATION_MOST ? CORRELATION_MOST : r;
     o.error *= sqrt((1 + r) / (1 - r));
     return o;

@@ -7,6 +7,7 @@
  *   Student's distribution       by the regularized incomplete beta function, NIST DLMF 8.17.22 and 26.5
  *   continued fractions          the modified method of Lentz, W. J. Lentz, Applied Optics 15 (1976) 668
  *   batch means                  R. W. Conway, Management Science 10 (1963) 47-61
+ *   correlation of few blocks    its bias, M. G. Kendall, Biometrika 41 (1954) 403-404
  *   false discovery rate         Y. Benjamini, Y. Hochberg, J. R. Stat. Soc. B 57 (1995) 289-300
  *
  * Pure functions: any context. Only strobe_adjust_p allocates. Reading half only. */

@@ -29,7 +29,7 @@ struct session_taker {
     uint32_t *paths; /* by node of the tree: number of the book; 0 = not looked up yet */
     size_t path_room;
     uint32_t path; /* of the innermost slice */
-    uint64_t since_ns;
+    struct strobe_moment since;
     int failed;
 };
 
@@ -76,12 +76,19 @@ static uint32_t path_of_node(struct session_taker *t, uint32_t node)
     return t->paths[node];
 }
 
-/* Adds the time since the last change to the innermost slice's path. */
-static void spend_time(struct session_taker *t, uint64_t now_ns)
+/* Adds the time since the last change to the innermost slice's path. A trace has the CPU time of slices only. Beside one,
+ * the CPU time of a session is that of slices too. */
+static void spend_time(struct session_taker *t, const struct strobe_moment *now)
 {
-    if (t->path && now_ns > t->since_ns)
-        strobe_diff_side_add(t->side, &t->side->wall, t->path, t->since_ns, now_ns, (double)(now_ns - t->since_ns));
-    t->since_ns = now_ns;
+    const struct strobe_moment *since = &t->since;
+    if (t->path && now->time_ns > since->time_ns) {
+        strobe_diff_side_add(t->side, &t->side->wall, t->path, since->time_ns, now->time_ns,
+                             (double)(now->time_ns - since->time_ns));
+        if (t->d->options.names_only && now->cpu_ns > since->cpu_ns)
+            strobe_diff_side_add(t->side, &t->side->cpu, t->path, since->time_ns, now->time_ns,
+                                 (double)(now->cpu_ns - since->cpu_ns));
+    }
+    t->since = *now;
 }
 
 static void taker_start(struct strobe_sink *sink, const struct strobe_reader *reader, struct strobe_function_tree *tree)
@@ -98,7 +105,7 @@ static void taker_thread_begin(struct strobe_sink *sink, const struct strobe_rea
 static void taker_slice_begin(struct strobe_sink *sink, const struct strobe_slice *slice)
 {
     struct session_taker *t = (struct session_taker *)sink;
-    spend_time(t, slice->begin.time_ns);
+    spend_time(t, &slice->begin);
     note_class(t, slice->name, slice->class);
     t->path = path_of_node(t, slice->node);
     strobe_diff_side_call(t->side, t->path);
@@ -107,7 +114,7 @@ static void taker_slice_begin(struct strobe_sink *sink, const struct strobe_slic
 static void taker_slice_end(struct strobe_sink *sink, const struct strobe_slice *slice, const struct strobe_moment *now)
 {
     struct session_taker *t = (struct session_taker *)sink;
-    spend_time(t, now->time_ns);
+    spend_time(t, now);
     t->path = path_of_node(t, strobe_function_tree_node(t->tree, slice->node)->parent);
 }
 
@@ -115,7 +122,7 @@ static void taker_cpu(struct strobe_sink *sink, const struct strobe_cpu_share *s
 {
     struct session_taker *t = (struct session_taker *)sink;
     uint32_t path = path_of_node(t, s->node);
-    if (path)
+    if (path && !t->d->options.names_only)
         strobe_diff_side_add(t->side, &t->side->cpu, path, s->begin_ns, s->end_ns, (double)s->cpu_ns);
 }
 
@@ -129,7 +136,7 @@ static void taker_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 static void taker_mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct session_taker *t = (struct session_taker *)sink;
-    if (m->is_counter || m->lane || !m->thread ||
+    if (m->is_counter || !m->thread ||
         (t->d->options.thread && !strobe_is_thread(m->thread, t->d->options.thread)))
         return;
     uint32_t section = strobe_text_number(&t->d->book.sections, m->name, strlen(m->name));
@@ -175,7 +182,7 @@ static enum strobe_status take_allocations(struct session_taker *t)
     enum strobe_status status = STROBE_OK;
     for (uint32_t i = 0; i < t->reader->thread_count; i++) {
         const struct strobe_reader_thread *thread = &t->reader->threads[i];
-        if (!thread->alloc_bytes || (t->d->options.thread && !strobe_is_thread(thread, t->d->options.thread)))
+        if (!t->reader->metrics_count || (t->d->options.thread && !strobe_is_thread(thread, t->d->options.thread)))
             continue;
         for (uint32_t c = 0; c < columns && status == STROBE_OK; c++) {
             uint64_t from_ns = c ? (uint64_t)(block_ns * c) : 0;
@@ -214,6 +221,8 @@ static enum strobe_status take_timeline(struct session_taker *t)
     status = sink ? strobe_timeline_build(t->reader, t->tree, &how, sink, NULL) : STROBE_IO;
     if (status == STROBE_OK)
         status = take_allocations(t);
+    if (status == STROBE_OK && t->d->options.visit)
+        status = t->d->options.visit(t->d, t->side_number, t->reader, t->tree);
     return status == STROBE_OK && !t->failed && !t->side->failed && !t->d->book.failed
                ? strobe_function_tree_status(t->tree)
                : STROBE_IO;
