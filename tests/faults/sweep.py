@@ -59,6 +59,8 @@ def list_cases(build, inputs):
         converts("convert_chrome", session, "o.json"),
         converts("convert_speedscope", session, "o.speedscope.json"),
         converts("convert_folded", session, "o.folded"),
+        converts("convert_pprof", session, "o.pb.gz"),
+        converts("convert_firefox", session, "o.firefox.json"),
         converts("convert_findings", session, "o.pftrace", "--findings"),
         converts("convert_calls", calls, "o.pftrace"),
         imports_to("import_ftrace", "ftrace", "rheatrace.ftrace", "o.pftrace"),

@@ -1,6 +1,7 @@
 #include "engine/trace/export/convert.h"
 #include "engine/base/error_format.h"
 
+#include "engine/trace/export/firefox/sink_firefox.h"
 #include "engine/trace/export/pprof/sink_pprof.h"
 #include "engine/trace/export/sinks.h"
 #include "engine/trace/model/sink_window.h"
@@ -35,7 +36,7 @@ enum strobe_status strobe_format_of(const char *name, enum strobe_format *out)
     static const char *const names[] = {
         [STROBE_FORMAT_PERFETTO] = "perfetto",     [STROBE_FORMAT_CHROME] = "chrome",
         [STROBE_FORMAT_SPEEDSCOPE] = "speedscope", [STROBE_FORMAT_FOLDED] = "folded",
-        [STROBE_FORMAT_PPROF] = "pprof",
+        [STROBE_FORMAT_PPROF] = "pprof",           [STROBE_FORMAT_FIREFOX] = "firefox",
     };
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
@@ -60,6 +61,7 @@ struct strobe_sink *strobe_format_sink(enum strobe_format format, struct strobe_
     case STROBE_FORMAT_SPEEDSCOPE: return strobe_sink_speedscope(out);
     case STROBE_FORMAT_FOLDED: return strobe_sink_folded(out);
     case STROBE_FORMAT_PPROF: return strobe_sink_pprof(out, 0, UINT64_MAX);
+    case STROBE_FORMAT_FIREFOX: return strobe_sink_firefox(out);
     }
     return NULL;
 }

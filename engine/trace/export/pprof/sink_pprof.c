@@ -90,7 +90,7 @@ static uint32_t intern_profile_text(struct pprof *w, const char *text)
 }
 
 /* Returns the buffer for a message of at most `bytes` bytes; NULL: out of memory. */
-static uint8_t *begin_message(struct pprof *w, size_t bytes)
+static uint8_t *begin_profile_message(struct pprof *w, size_t bytes)
 {
     if (!strobe_array_reserve(&w->message, &w->message_room, bytes))
         w->failed = 1;
@@ -98,7 +98,7 @@ static uint8_t *begin_message(struct pprof *w, size_t bytes)
 }
 
 /* Writes the message from the buffer to `end` as a field of the profile. */
-static void write_message(struct pprof *w, unsigned field, const uint8_t *end)
+static void write_profile_message(struct pprof *w, unsigned field, const uint8_t *end)
 {
     uint8_t head[PB_FIELD_BYTES_MAX];
     size_t bytes = (size_t)(end - w->message);
@@ -117,9 +117,9 @@ static void write_profile_number(struct pprof *w, unsigned field, uint64_t value
 static void write_value_type(struct pprof *w, unsigned field, const char *const type[2])
 {
     uint32_t name = intern_profile_text(w, type[0]), unit = intern_profile_text(w, type[1]);
-    uint8_t *p = begin_message(w, 2 * PB_FIELD_BYTES_MAX);
+    uint8_t *p = begin_profile_message(w, 2 * PB_FIELD_BYTES_MAX);
     if (p)
-        write_message(w, field, pb_uint(pb_uint(p, TYPE_TYPE, name), TYPE_UNIT, unit));
+        write_profile_message(w, field, pb_uint(pb_uint(p, TYPE_TYPE, name), TYPE_UNIT, unit));
 }
 
 /* ---- values */
@@ -200,13 +200,13 @@ static void write_mappings(struct pprof *w)
 {
     for (size_t i = 0; i < w->mapping_count && !w->failed; i++) {
         const struct pprof_mapping *m = &w->mappings[i];
-        uint8_t *p = begin_message(w, 6 * PB_FIELD_BYTES_MAX);
+        uint8_t *p = begin_profile_message(w, 6 * PB_FIELD_BYTES_MAX);
         if (!p)
             return;
         p = pb_uint(p, MAPPING_ID, i + 1);
         p = pb_uint(pb_uint(p, MAPPING_START, m->start), MAPPING_LIMIT, m->end);
         p = pb_uint(pb_uint(p, MAPPING_FILE, m->file), MAPPING_BUILD_ID, m->build_id);
-        write_message(w, PROFILE_MAPPING, pb_uint(p, MAPPING_HAS_FUNCTIONS, 1));
+        write_profile_message(w, PROFILE_MAPPING, pb_uint(p, MAPPING_HAS_FUNCTIONS, 1));
     }
 }
 
@@ -273,7 +273,7 @@ static void write_profile_sample(struct pprof *w, uint32_t leaf, const struct pp
 {
     const struct strobe_function_node *nodes = strobe_function_tree_node(w->tree, 0);
     enum { FIELDS = 2 + VALUES + 4 * 4 };
-    uint8_t *p = begin_message(w, ((size_t)nodes[leaf].depth + FIELDS) * PB_FIELD_BYTES_MAX);
+    uint8_t *p = begin_profile_message(w, ((size_t)nodes[leaf].depth + FIELDS) * PB_FIELD_BYTES_MAX);
     if (!p || !strobe_array_reserve_zeroed(&w->used, &w->used_room, strobe_function_tree_name_count(w->tree))) {
         w->failed = 1;
         return;
@@ -292,7 +292,7 @@ static void write_profile_sample(struct pprof *w, uint32_t leaf, const struct pp
         p = put_label(w, p, "process", text_of_profile(w, name, bytes), 0);
         p = put_label(w, p, "pid", 0, w->reader->session.header->pid);
     }
-    write_message(w, PROFILE_SAMPLE, p);
+    write_profile_message(w, PROFILE_SAMPLE, p);
 }
 
 static void take_profile_allocations(struct pprof *w)
@@ -320,7 +320,7 @@ static void pprof_thread_end(struct strobe_sink *sink)
 
 /* ---- tables */
 
-static void write_functions(struct pprof *w)
+static void write_profile_functions(struct pprof *w)
 {
     uint32_t count = w->tree ? strobe_function_tree_name_count(w->tree) : 0;
     for (uint32_t i = 0; i < count && i < w->used_room && !w->failed; i++) {
@@ -329,17 +329,17 @@ static void write_functions(struct pprof *w)
         const struct strobe_name *name = strobe_function_tree_name(w->tree, i);
         uint32_t text = intern_profile_text(w, name->text), file = intern_profile_text(w, name->file);
         uint32_t mapping = mapping_of_file(w, name->image);
-        uint8_t *p = begin_message(w, 7 * PB_FIELD_BYTES_MAX);
+        uint8_t *p = begin_profile_message(w, 7 * PB_FIELD_BYTES_MAX);
         if (!p)
             return;
         p = pb_uint(pb_uint(p, LOCATION_ID, i + 1u), LOCATION_MAPPING, mapping);
         p = pb_uint(p, LOCATION_ADDRESS, name->address);
         uint8_t *line = pb_open(p, LOCATION_LINE);
         p = pb_uint(pb_uint(line, LINE_FUNCTION, i + 1u), LINE_LINE, name->line);
-        write_message(w, PROFILE_LOCATION, pb_close(line, p));
+        write_profile_message(w, PROFILE_LOCATION, pb_close(line, p));
         p = pb_uint(pb_uint(w->message, FUNCTION_ID, i + 1u), FUNCTION_NAME, text);
         p = pb_uint(pb_uint(p, FUNCTION_SYSTEM_NAME, text), FUNCTION_FILE, file);
-        write_message(w, PROFILE_FUNCTION, pb_uint(p, FUNCTION_LINE, name->line));
+        write_profile_message(w, PROFILE_FUNCTION, pb_uint(p, FUNCTION_LINE, name->line));
     }
 }
 
@@ -349,7 +349,7 @@ static void write_strings(struct pprof *w)
     static const char replacement[] = "\xef\xbf\xbd";
     for (size_t i = 0; i < w->texts.count && !w->failed; i++) {
         const char *text = w->texts.texts[i];
-        uint8_t *p = begin_message(w, strlen(text) * (sizeof replacement - 1) + 1);
+        uint8_t *p = begin_profile_message(w, strlen(text) * (sizeof replacement - 1) + 1);
         while (p && *text) {
             size_t bytes = strobe_utf8_bytes(text, 4);
             const char *from = bytes ? text : replacement;
@@ -359,7 +359,7 @@ static void write_strings(struct pprof *w)
             text += bytes ? bytes : 1;
         }
         if (p)
-            write_message(w, PROFILE_STRING, p);
+            write_profile_message(w, PROFILE_STRING, p);
     }
 }
 
@@ -367,7 +367,7 @@ static enum strobe_status pprof_finish(struct strobe_sink *sink)
 {
     struct pprof *w = (struct pprof *)sink;
     if (w->started && !w->failed) {
-        write_functions(w);
+        write_profile_functions(w);
         write_mappings(w);
         write_profile_number(w, PROFILE_DURATION, w->last_ns > w->begin_ns ? w->last_ns - w->begin_ns : 0);
         write_strings(w);
