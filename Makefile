@@ -104,7 +104,8 @@ embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load u
 # The library that `strobe attach` loads into a running program. It exchanges slots, as the library for Android does.
 attach_src  := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) \
                $(wildcard engine/backend/linux/attach/*.[cS]) $(slots_src)
-trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/trace/export/*/*.c engine/watch/*.c)
+trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/trace/export/*/*.c \
+                 engine/watch/*.c)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
                  sim/trial/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \

@@ -120,7 +120,8 @@ static int choose_convert_format(struct request *q)
     if (!q->format && strobe_choose_by_ending(q->output, "", "--format FORMAT forces one", &q->options.format))
         return STROBE_EXIT_BAD;
     if (q->format && strobe_format_of(q->format, &q->options.format) != STROBE_OK)
-        return strobe_complain("convert: --format %s: expected perfetto, chrome, speedscope, folded, pprof or firefox", q->format);
+        return strobe_complain("convert: --format %s: expected perfetto, chrome, speedscope, folded, pprof or firefox",
+                               q->format);
     if (q->options.deflate && q->options.format != STROBE_FORMAT_PERFETTO)
         return strobe_complain("convert: --deflate is for the perfetto format");
     if (q->by && q->options.format != STROBE_FORMAT_FOLDED)

@@ -76,8 +76,8 @@ static uint32_t path_of_node(struct session_taker *t, uint32_t node)
     return t->paths[node];
 }
 
-/* Adds the time since the last change to the innermost slice's path. A trace has the CPU time of slices only. Beside one,
- * the CPU time of a session is that of slices too. */
+/* Adds the time since the last change to the innermost slice's path. A trace has the CPU time of slices only. Beside
+ * one, the CPU time of a session is that of slices too. */
 static void spend_time(struct session_taker *t, const struct strobe_moment *now)
 {
     const struct strobe_moment *since = &t->since;
@@ -136,8 +136,7 @@ static void taker_hitch(struct strobe_sink *sink, const struct strobe_late *l)
 static void taker_mark(struct strobe_sink *sink, const struct strobe_mark *m)
 {
     struct session_taker *t = (struct session_taker *)sink;
-    if (m->is_counter || !m->thread ||
-        (t->d->options.thread && !strobe_is_thread(m->thread, t->d->options.thread)))
+    if (m->is_counter || !m->thread || (t->d->options.thread && !strobe_is_thread(m->thread, t->d->options.thread)))
         return;
     uint32_t section = strobe_text_number(&t->d->book.sections, m->name, strlen(m->name));
     if (section == UINT32_MAX)

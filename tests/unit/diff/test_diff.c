@@ -149,7 +149,7 @@ static void methods_are_matched_by_name_and_image_wherever_they_are_loaded(void 
     assert_string_equal(row_named(STROBE_DIFF_SELF_WALL, A)->image, "libapp.so");
 }
 
-static void two_captures_that_differ_are_told_apart_by_their_parts(void **state)
+static void two_captures_that_differ_are_called_different_by_their_parts(void **state)
 {
     (void)state;
     compare_two(write_app((struct app){.name = "a", .load = 0x10000, .rounds = 200, .a_ms = 3, .jitter = 2000}),
@@ -282,7 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(methods_are_matched_by_name_and_image_wherever_they_are_loaded, close_comparison),
-        cmocka_unit_test_teardown(two_captures_that_differ_are_told_apart_by_their_parts, close_comparison),
+        cmocka_unit_test_teardown(two_captures_that_differ_are_called_different_by_their_parts, close_comparison),
         cmocka_unit_test_teardown(captures_of_other_lengths_are_compared_by_the_second_or_as_wholes, close_comparison),
         cmocka_unit_test_teardown(captures_too_short_for_parts_are_not_decided, close_comparison),
         cmocka_unit_test_teardown(waits_are_compared_by_kind_and_place, close_comparison),
