@@ -22,18 +22,19 @@ static void divide_into_blocks(struct strobe_diff_side *s, uint64_t span_ns)
     s->alloc.columns = STROBE_DIFF_ALLOC_BLOCKS;
 }
 
-void strobe_diff_side_begin(struct strobe_diff_side *s, const char *path, int is_trace, uint64_t begin_ns,
-                            uint64_t end_ns)
+int strobe_diff_side_begin(struct strobe_diff_side *s, const char *path, int is_trace, uint64_t begin_ns,
+                           uint64_t end_ns)
 {
     uint64_t span_ns = end_ns > begin_ns ? end_ns - begin_ns : 1;
     if (!strobe_array_reserve(&s->captures, &s->capture_room, s->capture_count + 1)) {
         s->failed = 1;
-        return;
+        return 0;
     }
     s->begin_ns = begin_ns;
     s->captures[s->capture_count++] = (struct strobe_diff_capture){path, (double)span_ns / 1e9, is_trace};
     s->seconds += (double)span_ns / 1e9;
     divide_into_blocks(s, span_ns);
+    return 1;
 }
 
 void strobe_diff_grid_add(struct strobe_diff_side *s, struct strobe_diff_grid *grid, uint32_t row, uint32_t column,

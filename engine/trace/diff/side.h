@@ -49,9 +49,10 @@ struct strobe_diff_side {
 /* Prepares for `captures` captures. With `divides`, a capture that is long enough is divided into blocks. */
 void strobe_diff_side_open(struct strobe_diff_side *side, uint32_t captures, int divides);
 
-/* Begins a capture, which lasts from `begin_ns` to `end_ns`. `path` must outlive the side. */
-void strobe_diff_side_begin(struct strobe_diff_side *side, const char *path, int is_trace, uint64_t begin_ns,
-                            uint64_t end_ns);
+/* Begins a capture, which lasts from `begin_ns` to `end_ns`. `path` must outlive the side.
+ * Returns 0 when memory runs out. */
+int strobe_diff_side_begin(struct strobe_diff_side *side, const char *path, int is_trace, uint64_t begin_ns,
+                           uint64_t end_ns);
 
 /* Adds `amount`, evenly spread from `from_ns` to `to_ns`, to a row of a grid of the side. */
 void strobe_diff_side_add(struct strobe_diff_side *side, struct strobe_diff_grid *grid, uint32_t row, uint64_t from_ns,

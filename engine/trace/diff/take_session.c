@@ -298,8 +298,8 @@ static enum strobe_status take_set(struct strobe_diff *d, unsigned side, const c
         strobe_error_set(error, "no thread has the name or tid %s", d->options.thread);
         status = STROBE_NO_ENTRY;
     }
-    if (status == STROBE_OK)
-        strobe_diff_side_begin(&d->sides[side], path, 0, range[0], range[1]);
+    if (status == STROBE_OK && !strobe_diff_side_begin(&d->sides[side], path, 0, range[0], range[1]))
+        status = say_no_memory(error);
     for (size_t i = set->count; i-- > 0 && status == STROBE_OK;) {
         if (!reader)
             status = open_of_set(set, i, &reader, error);

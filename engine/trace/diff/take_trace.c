@@ -115,8 +115,10 @@ enum strobe_status strobe_diff_take_trace(struct strobe_diff *d, unsigned side, 
     enum strobe_status status = check_trace(strobe_import_perfetto(path, &range, &t, &stats, error), &stats, error);
     if (status != STROBE_OK)
         return status;
-    strobe_diff_side_begin(t.side, path, 1, t.first_ns, t.last_ns);
-    t.failed = t.side->failed;
+    if (!strobe_diff_side_begin(t.side, path, 1, t.first_ns, t.last_ns)) {
+        strobe_error_set(error, "%s", strerror(ENOMEM));
+        return STROBE_IO;
+    }
     status = strobe_import_perfetto(path, &slices, &t, &stats, error);
     free(t.threads);
     if (status == STROBE_OK && (t.failed || t.side->failed)) {

@@ -165,6 +165,29 @@ static void two_captures_that_differ_are_called_different_by_their_parts(void **
     assert_null(strobe_diff_over(&diff, 60, 0));
 }
 
+static void a_function_that_calls_itself_is_counted_once(void **state)
+{
+    static char paths[2][300];
+    const char *const names[] = {"a", "b"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct strobe_build b;
+        struct strobe_config config = strobe_build_config();
+        snprintf(paths[i], sizeof paths[i], "%s", temp_dir_path(names[i]));
+        strobe_build_begin(&b, paths[i], &config);
+        strobe_build_image(&b, "/lib/libapp.so", 0x10000, 0x20000);
+        uint32_t t = strobe_build_thread(&b, 42, "main");
+        uint32_t id = strobe_build_stack(&b, (uint64_t[]){0x10210, 0x10110, 0x10210}, 3);
+        for (uint64_t ms = 0; ms < 1000; ms++)
+            write_sample(&b, ms * MS, id, t, NULL);
+        strobe_build_end(&b, 1000 * MS);
+    }
+    compare_two(paths[0], paths[1], 0);
+    expect_ms(row_named(STROBE_DIFF_TOTAL_WALL, A)->mean[STROBE_DIFF_NEW], 1000);
+    expect_ms(row_named(STROBE_DIFF_SELF_WALL, A)->mean[STROBE_DIFF_NEW], 1000);
+    expect_ms(row_named(STROBE_DIFF_TOTAL_WALL, CALLER)->mean[STROBE_DIFF_NEW], 1000);
+}
+
 static void captures_of_other_lengths_are_compared_by_the_second_or_as_wholes(void **state)
 {
     const char *half = write_app((struct app){.name = "a", .load = 0x10000, .rounds = 100, .a_ms = 4});
@@ -283,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(methods_are_matched_by_name_and_image_wherever_they_are_loaded, close_comparison),
         cmocka_unit_test_teardown(two_captures_that_differ_are_called_different_by_their_parts, close_comparison),
+        cmocka_unit_test_teardown(a_function_that_calls_itself_is_counted_once, close_comparison),
         cmocka_unit_test_teardown(captures_of_other_lengths_are_compared_by_the_second_or_as_wholes, close_comparison),
         cmocka_unit_test_teardown(captures_too_short_for_parts_are_not_decided, close_comparison),
         cmocka_unit_test_teardown(waits_are_compared_by_kind_and_place, close_comparison),
