@@ -40,6 +40,7 @@ static void students_distribution_agrees_with_tables(void **state)
     expect_near(strobe_student_quantile(0.001, 60), 3.4602, 5e-5);
     expect_near(strobe_student_p(1, 1), 0.5, 1e-12);
     expect_near(strobe_student_p(-2, 2), 1 - 2 / sqrt(6), 1e-12);
+    expect_near(strobe_student_p(1e6, 2), 1e-12, 1e-18); /* 1 - t / sqrt(2 + t^2), nearly 1 / t^2 */
     expect_near(strobe_student_p(INFINITY, 3), 0, 0);
 }
 
@@ -75,6 +76,7 @@ static void the_false_discovery_rate_rejects_what_its_authors_reject(void **stat
     for (int i = 0; i < COUNT; i++)
         assert_true((adjusted[i] <= 0.05) == (p[i] <= 0.0095));
     expect_near(adjusted[1], 0.0015, 1e-12);
+    expect_near(adjusted[2], 0.0298 * 15 / 7, 1e-12); /* 0.0278 * 15 / 6 is more than that of the next larger p */
     expect_near(adjusted[4], 0.0095 * 15 / 4, 1e-12);
     expect_near(adjusted[13], 1, 1e-12);
 }
