@@ -256,10 +256,10 @@ static int compare_captures(const struct diff_request *q)
         status = strobe_complain("diff: out of memory");
     strobe_output_begin();
     strobe_interrupts_clean(0);
-    if (!status && q->output)
-        status = write_stacks(q, &d);
     if (!status && (!q->output || strcmp(q->output, "-") != 0))
         status = print_tables(q, &d);
+    if (!status && q->output)
+        status = write_stacks(q, &d);
     if (!status)
         status = gate_difference(q, &d);
     strobe_diff_close(&d);
