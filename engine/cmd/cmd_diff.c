@@ -37,9 +37,10 @@ const char strobe_usage_diff[] =
     "  --fail-over P%  exit status 1 when a real difference is above P percent of its base, in\n"
     "                  either direction; with +P%, upwards only\n"
     "  --json          one JSON object; strobe-diff(1) describes its fields\n"
-    "  -o, --output OUT   write stacks with two columns, for differential flame graphs:\n"
-    "                  *.folded *.collapsed *.txt; `-` is standard output, without the tables\n"
-    "  --by WHAT       weight of these stacks: wall (default), cpu or alloc\n"
+    "  -o, --output OUT   write a differential flame graph: *.svg; or stacks with two columns, from\n"
+    "                  which flamegraph.pl draws one: *.folded *.collapsed *.txt, or `-`, standard\n"
+    "                  output without the tables\n"
+    "  --by WHAT       weight of these: wall (default), cpu or alloc\n"
     "  -f, --force     overwrite OUT\n"
     "\n"
     "A difference is real at a false discovery rate of 5 %. The noise is the spread between\n"
@@ -141,16 +142,22 @@ static int take_capture(struct diff_request *q, const char *path)
     return 0;
 }
 
+static bool is_svg(const char *path)
+{
+    size_t bytes = strlen(path);
+    return bytes > strlen(".svg") && !strcmp(path + bytes - strlen(".svg"), ".svg");
+}
+
 static int check_diff_output(const struct diff_request *q)
 {
     enum strobe_format format;
     if (q->by && !q->output)
         return strobe_complain("diff: --by is for the stacks of -o");
-    if (!q->output || !strcmp(q->output, "-"))
+    if (!q->output || !strcmp(q->output, "-") || is_svg(q->output))
         return 0;
     if (strobe_trace_ending(q->output, &format) && format == STROBE_FORMAT_FOLDED)
         return 0;
-    return strobe_complain("%s: expected the ending .folded, .collapsed or .txt", q->output);
+    return strobe_complain("%s: expected the ending .svg, .folded, .collapsed or .txt", q->output);
 }
 
 /* Finds out whether an input is a trace. */
@@ -210,8 +217,14 @@ static int write_stacks(const struct diff_request *q, const struct strobe_diff *
     if (status == STROBE_EXISTS)
         return strobe_complain("%s: exists already; --force overwrites it", q->output);
     if (status == STROBE_OK) {
-        strobe_diff_write_folded(d, q->amount, &out);
-        status = strobe_outfile_finish(&out, 0);
+        enum strobe_status drawn = STROBE_OK;
+        if (is_svg(q->output))
+            drawn = strobe_diff_write_svg(d, q->amount, &out);
+        else
+            strobe_diff_write_folded(d, q->amount, &out);
+        status = strobe_outfile_finish(&out, drawn != STROBE_OK);
+        if (drawn != STROBE_OK)
+            return strobe_complain("diff: out of memory");
     }
     if (status != STROBE_OK && errno == EPIPE)
         return strobe_end_of_pipe();

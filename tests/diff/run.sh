@@ -85,6 +85,22 @@ mkdir -p "$work/folder.strobe" && cp "${base[0]}" "$work/folder.strobe/main.stro
 while read -r verdict name; do
     [[ $verdict == pass ]] && pass || fail "$name"
 done < <(tests/diff/check.py "$work" 2>&1)
+"$strobe" diff -o "$work/two.svg" --by cpu "${base[0]}" "${slower[0]}" >/dev/null
+check a_picture_is_whole python3 - "$work" <<'PYTHON'
+import sys, xml.etree.ElementTree
+svg = xml.etree.ElementTree.parse(sys.argv[1] + "/two.svg").getroot()
+frames = {}
+for group in svg.iter("{http://www.w3.org/2000/svg}g"):
+    title, rect = group[0].text.split(":")[0], group[1].attrib
+    frames.setdefault(title, (float(rect["x"]), float(rect["y"]), float(rect["width"]), rect["fill"]))
+run, frame, layout, measure = (frames[n] for n in ("Ui.run", "Ui.frame", "View.layout", "Text.measure"))
+assert abs(run[2] - 1180) < 0.1, "the outermost function is as wide as the picture"
+for outer, inner in (run, frame), (frame, layout), (layout, measure):
+    assert inner[1] == outer[1] + 17 and outer[0] <= inner[0] + 0.01
+    assert inner[0] + inner[2] <= outer[0] + outer[2] + 0.01
+red, green, blue = map(int, measure[3][4:-1].split(","))
+assert red > green == blue, "what became slower is red"
+PYTHON
 check stacks_are_not_overwritten refused 2 'exists already' \
     "$strobe" diff -o "$work/two.folded" "${base[0]}" "${base[1]}"
 check stacks_go_to_a_pipe status_is 0 "$strobe" diff -o - "${base[0]}" "${slower[0]}"

@@ -137,4 +137,10 @@ void strobe_diff_print_json(const struct strobe_diff *d, FILE *out);
  * are those of `out`. */
 void strobe_diff_write_folded(const struct strobe_diff *d, enum strobe_diff_amount amount, struct strobe_outfile *out);
 
+/* Draws a differential flame graph as SVG, with the outermost functions on top. A frame is as wide as the mean of both
+ * sides; it is red if it has more than in the base, and blue if less. Frames of less than 0.3 points are left out. Each
+ * has its amounts as a tooltip. STROBE_IO: out of memory; other errors are those of `out`. */
+enum strobe_status strobe_diff_write_svg(const struct strobe_diff *d, enum strobe_diff_amount amount,
+                                         struct strobe_outfile *out);
+
 #endif

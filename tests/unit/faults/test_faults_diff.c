@@ -1,5 +1,5 @@
 /* Comparisons of captures under faults: whichever allocation or read of a file fails, the comparison reports it, or its
- * stacks are complete. It leaves no leak. */
+ * stacks and picture are complete. It leaves no leak. */
 #include "engine/base/error_format.h"
 #include "engine/trace/diff/diff.h"
 #include "engine/trace/export/convert.h"
@@ -22,7 +22,9 @@ static enum strobe_status write_stacks_of(const struct strobe_diff *d)
     if (status != STROBE_OK)
         return status;
     strobe_diff_write_folded(d, STROBE_DIFF_WALL, &out);
-    return strobe_outfile_finish(&out, 0);
+    status = strobe_diff_write_svg(d, STROBE_DIFF_ALLOC, &out);
+    enum strobe_status finished = strobe_outfile_finish(&out, status != STROBE_OK);
+    return status == STROBE_OK ? finished : status;
 }
 
 /* Adds to a figure, as the command does for frames. */
