@@ -41,7 +41,7 @@ explore_flags := -O1 -fsanitize=thread -fno-sanitize=address,undefined -DSTROBE_
 # The hooks define functions that fortified headers of the C library define inline.
 pic          := -U_FORTIFY_SOURCE -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
-trace_libs   := -ldw -lelf -liberty -lz -ldl
+trace_libs   := -ldw -lelf -liberty -lz -ldl -lm
 preload_libs := -ldl
 # Symbols that a player exports to the Android runtime that it loads (sim/genuine/runtime.c, sim/genuine/binder.c).
 transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
@@ -104,7 +104,8 @@ embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load u
 # The library that `strobe attach` loads into a running program. It exchanges slots, as the library for Android does.
 attach_src  := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) \
                $(wildcard engine/backend/linux/attach/*.[cS]) $(slots_src)
-trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/watch/*.c)
+trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/trace/export/*/*.c \
+                 engine/watch/*.c)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
                  sim/trial/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
@@ -163,7 +164,7 @@ lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # Tests in which a data race or a misuse of locks is possible. The other lab tests run fibers on one thread. The reading
 # half and its tests have no threads, locks or atomic operations; tidy checks that.
-unthreaded  := $(lab_bin) $(filter $(patsubst %,$B/tests/unit/%/%,import symbols trace util watch),$(unit_bin))
+unthreaded  := $(lab_bin) $(filter $(patsubst %,$B/tests/unit/%/%,diff import symbols trace util watch),$(unit_bin))
 threaded    := $(filter-out $(unthreaded),$(unit_bin)) $(filter %/test_real %/test_real_frames,$(lab_bin))
 libs        := $B/libstrobe-trace.a $B/libstrobe-art.a $B/libstrobe-capture.a
 sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a

@@ -74,6 +74,8 @@ void bench_suspend_add(void);
 void bench_suspend_rows(void);
 void bench_encode_add(void);
 void bench_encode_rows(void);
+void bench_diff_add(void);
+void bench_diff_rows(void);
 void bench_method_add(void);
 void bench_method_rows(void);
 void bench_watch_add(void);

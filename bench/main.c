@@ -24,7 +24,7 @@ static const struct part {
     {bench_method_add, bench_method_rows},     {bench_watch_add, bench_watch_rows},
     {bench_atrace_add, bench_atrace_rows},     {bench_calls_add, bench_calls_rows},
     {bench_import_add, bench_import_rows},     {bench_fetch_add, bench_fetch_rows},
-    {bench_annotate_add, bench_annotate_rows},
+    {bench_annotate_add, bench_annotate_rows}, {bench_diff_add, bench_diff_rows},
 };
 
 enum { PART_COUNT = sizeof parts / sizeof *parts };

@@ -70,8 +70,10 @@ static const struct {
     {".pftrace", STROBE_FORMAT_PERFETTO},
     {".perfetto", STROBE_FORMAT_PERFETTO},
     {".pb", STROBE_FORMAT_PERFETTO},
+    {".pb.gz", STROBE_FORMAT_PPROF},
     {".speedscope.json", STROBE_FORMAT_SPEEDSCOPE},
     {".speedscope", STROBE_FORMAT_SPEEDSCOPE},
+    {".firefox.json", STROBE_FORMAT_FIREFOX},
     {".json", STROBE_FORMAT_CHROME},
     {".json-trace", STROBE_FORMAT_CHROME},
     {".folded", STROBE_FORMAT_FOLDED},
@@ -100,7 +102,7 @@ int strobe_choose_by_ending(const char *path, const char *others, const char *ad
         return 0;
     return strobe_complain("%s: %s is the ending of no format; expected .perfetto-trace, .pftrace, .perfetto or .pb "
                            "(perfetto), .json or .json-trace (chrome), .speedscope or .speedscope.json (speedscope), "
-                           ".folded, .collapsed or .txt (folded)%s; %s",
+                           ".folded, .collapsed or .txt (folded), .pb.gz (pprof), .firefox.json (firefox)%s; %s",
                            path, dot, others, advice);
 }
 

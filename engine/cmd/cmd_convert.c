@@ -29,6 +29,8 @@ const char strobe_usage_convert[] =
     "                       chrome      *.json *.json-trace        Chrome trace events\n"
     "                       speedscope  *.speedscope *.speedscope.json\n"
     "                       folded      *.folded *.collapsed *.txt stacks for flame graphs\n"
+    "                       pprof       *.pb.gz                    a profile for `go tool pprof`\n"
+    "                       firefox     *.firefox.json             for profiler.firefox.com\n"
     "  --inlines          show inlined functions as slices of their own\n"
     "  --deflate          compress packets (perfetto only)\n"
     "  --by WHAT          weight of folded stacks: wall (default), elapsed time in us; cpu, time on a\n"
@@ -118,7 +120,8 @@ static int choose_convert_format(struct request *q)
     if (!q->format && strobe_choose_by_ending(q->output, "", "--format FORMAT forces one", &q->options.format))
         return STROBE_EXIT_BAD;
     if (q->format && strobe_format_of(q->format, &q->options.format) != STROBE_OK)
-        return strobe_complain("convert: --format %s: expected perfetto, chrome, speedscope or folded", q->format);
+        return strobe_complain("convert: --format %s: expected perfetto, chrome, speedscope, folded, pprof or firefox",
+                               q->format);
     if (q->options.deflate && q->options.format != STROBE_FORMAT_PERFETTO)
         return strobe_complain("convert: --deflate is for the perfetto format");
     if (q->by && q->options.format != STROBE_FORMAT_FOLDED)

@@ -217,26 +217,40 @@ struct job {
     struct strobe_findings *out;
 };
 
-static enum strobe_status find_in_timeline(struct job *j, const struct strobe_findings_options *options)
+static enum strobe_status find_in_timeline(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                           const struct strobe_findings_options *options, struct strobe_findings *out)
 {
     struct strobe_timeline_options timeline = options->timeline;
     timeline.no_samples = 1;
-    j->out->view = strobe_watch_view_of(j->reader, &timeline);
-    j->out->view.refresh_hz = options->refresh_hz;
-    j->out->origin_ns = strobe_reader_ns(j->reader, j->reader->first_ticks);
-    struct strobe_watcher *w = strobe_watch_all(&options->watch, &j->out->view, strobe_findings_sink(j->out));
-    struct strobe_sink *sink = w ? strobe_watch_sink(w, options->frames, &j->out->seen) : NULL;
+    out->view = strobe_watch_view_of(reader, &timeline);
+    out->view.refresh_hz = options->refresh_hz;
+    out->origin_ns = strobe_reader_ns(reader, reader->first_ticks);
+    struct strobe_watcher *w = strobe_watch_all(&options->watch, &out->view, strobe_findings_sink(out));
+    struct strobe_sink *sink = w ? strobe_watch_sink(w, options->frames, &out->seen) : NULL;
     enum strobe_status status = STROBE_IO;
     if (sink)
-        status = strobe_timeline_build(j->reader, j->tree, &timeline, sink, NULL);
+        status = strobe_timeline_build(reader, tree, &timeline, sink, NULL);
     if (w) {
         enum strobe_status closed = w->close(w);
         status = status == STROBE_OK ? closed : status;
     }
     if (status == STROBE_OK)
-        strobe_dump_cause_find(j->reader, j->tree, strobe_findings_sink(j->out));
-    strobe_findings_sort(j->out);
-    return status == STROBE_OK && j->out->failed ? STROBE_IO : status;
+        strobe_dump_cause_find(reader, tree, strobe_findings_sink(out));
+    strobe_findings_sort(out);
+    return status == STROBE_OK && out->failed ? STROBE_IO : status;
+}
+
+enum strobe_status strobe_findings_of_reader(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                             const struct strobe_findings_options *options,
+                                             struct strobe_findings **out)
+{
+    *out = calloc(1, sizeof **out);
+    enum strobe_status status = *out ? find_in_timeline(reader, tree, options, *out) : STROBE_IO;
+    if (status != STROBE_OK) {
+        strobe_findings_close(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 static enum strobe_status find_in_session_file(struct job *j, const char *path,
@@ -246,12 +260,11 @@ static enum strobe_status find_in_session_file(struct job *j, const char *path,
     enum strobe_status status = strobe_reader_open(path, &j->reader, error);
     if (status != STROBE_OK)
         return status;
-    j->out = calloc(1, sizeof *j->out);
-    status = j->out ? strobe_symbols_open(&j->reader->session, options->symbols, &j->symbols) : STROBE_IO;
+    status = strobe_symbols_open(&j->reader->session, options->symbols, &j->symbols);
     if (status == STROBE_OK)
         status = strobe_function_tree_open(&j->reader->session.stacks, strobe_symbols_resolver(j->symbols), &j->tree);
     if (status == STROBE_OK)
-        status = find_in_timeline(j, options);
+        status = strobe_findings_of_reader(j->reader, j->tree, options, &j->out);
     if (status != STROBE_OK)
         strobe_error_set(error, "%s", strerror(ENOMEM));
     return status;
@@ -266,10 +279,6 @@ enum strobe_status strobe_findings_of_session(const char *path, const struct str
     strobe_symbols_close(j.symbols);
     strobe_reader_close(j.reader);
     *out = j.out;
-    if (status != STROBE_OK) {
-        strobe_findings_close(j.out);
-        *out = NULL;
-    }
     return status;
 }
 

@@ -40,6 +40,12 @@ struct strobe_findings_options {
 enum strobe_status strobe_findings_of_session(const char *path, const struct strobe_findings_options *options,
                                               struct strobe_findings **out, struct strobe_error *error);
 
+/* Finds all problems in a session that is open already. `tree` folds the reader's stack table. STROBE_IO: memory ran
+ * out, and *out is NULL. */
+enum strobe_status strobe_findings_of_reader(const struct strobe_reader *reader, struct strobe_function_tree *tree,
+                                             const struct strobe_findings_options *options,
+                                             struct strobe_findings **out);
+
 /* Finds all problems in a text: events (watch_text.h), or a dump of threads in ART's format, which shows deadlocks. The
  * text is changed. STROBE_BAD_INPUT: see `error`. STROBE_IO: memory ran out. */
 enum strobe_status strobe_findings_of_text(char *text, const struct strobe_findings_options *options,

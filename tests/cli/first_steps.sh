@@ -4,13 +4,13 @@
 # ---- formats by ending
 
 formats='expected .perfetto-trace, .pftrace, .perfetto or .pb (perfetto), .json or .json-trace (chrome)'
-for name in x.svg x.pb.gz x.perfetto-trace.gz x.strobe 'a folder.json/x.svg'; do
+for name in x.svg x.gz x.perfetto-trace.gz x.strobe 'a folder.json/x.svg'; do
     is_refused "convert_to_${name// /_}" "$formats" "$strobe" convert good.strobe -o "$name"
     is_refused "record_to_${name// /_}" "$formats" "$strobe" record -o "$name" -- true
 done
 is_refused import_to_svg "$formats" "$strobe" import ftrace "$home/fixtures/imports/rheatrace.ftrace" -o x.svg
 if wanted refused_endings_leave_nothing; then
-    verdict refused_endings_leave_nothing "$(ls -d x.svg* x.pb* x.perfetto* x.strobe* 2>/dev/null)"
+    verdict refused_endings_leave_nothing "$(ls -d x.svg* x.gz* x.perfetto* x.strobe* 2>/dev/null)"
 fi
 if wanted perfetto_by_ending; then
     fault=

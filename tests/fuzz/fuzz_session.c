@@ -2,11 +2,12 @@
  * crash, a hang or a read out of bounds.
  *
  * libFuzzer's input is not the file itself, because nearly all files would be refused at their first bytes. It is a
- * list of edits to a small valid session. The first byte selects the output format, the presence of a call log, and
- * the repair of calls. The next two bytes state where the file ends. Every following ten bytes are an offset (2), a
- * width (1) and a value (7) to write there. */
+ * list of edits to a small valid session. The first byte selects the output format, the presence of a call log, the
+ * repair of calls, and a comparison of the session with itself. The next two bytes state where the file ends. Every
+ * following ten bytes are an offset (2), a width (1) and a value (7) to write there. */
 #include "engine/base/error.h"
 #include "engine/store/session.h"
+#include "engine/trace/diff/diff.h"
 #include "engine/trace/export/convert.h"
 #include "tests/support/temporary.h"
 
@@ -133,6 +134,20 @@ static void make(struct valid *v, uint16_t call_units)
     unlink(name);
 }
 
+/* Compares the session with itself: no difference may be found. */
+static void compare(void)
+{
+    struct strobe_diff d;
+    struct strobe_error error;
+    strobe_diff_open(&d, &(struct strobe_diff_options){.symbols = STROBE_SYMBOLS_NO_LINES}, 1, 1);
+    enum strobe_status status = strobe_diff_add(&d, STROBE_DIFF_BASE, path, &error);
+    if (status == STROBE_OK)
+        status = strobe_diff_add(&d, STROBE_DIFF_NEW, path, &error);
+    if (status == STROBE_OK)
+        must(strobe_diff_compare(&d) == STROBE_OK && d.real == 0, "compare");
+    strobe_diff_close(&d);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc;
@@ -151,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct strobe_error error;
     if (bytes < 3)
         return 0;
-    options.format = (enum strobe_format)(data[0] & 3);
+    options.format = (enum strobe_format)((data[0] & 3) + (data[0] & 16 ? STROBE_FORMAT_SPEEDSCOPE : 0));
     options.deflate = data[0] >> 7;
     options.timeline.repair = data[0] & 8 ? STROBE_REPAIR_ENCLOSING : STROBE_REPAIR_LAST;
     const struct valid *v = data[0] & 4 ? &with_calls : &without_calls;
@@ -174,5 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         strobe_reader_close(reader);
     }
     strobe_convert(path, "/dev/null", &options, NULL, &error);
+    if (data[0] & 32)
+        compare();
     return 0;
 }

@@ -40,12 +40,14 @@ cd "$work" || exit 2
 for packed in "$store"/*.strobe.xz; do
     name=$(basename "$packed" .strobe.xz)
     xz -dc "$packed" >"$name.strobe" || exit 2
-    for ending in folded perfetto-trace json speedscope.json; do
+    for ending in folded perfetto-trace json speedscope.json pb.gz firefox.json; do
         "${strobe[@]}" convert -q -f "$name.strobe" -o "$name.$ending" || exit 2
     done
     "${strobe[@]}" report --verbose "$name.strobe" >"$name.report" 2>/dev/null || exit 2
     "${strobe[@]}" report --json "$name.strobe" >"$name.report.json" 2>/dev/null || exit 2
-    sha256sum "$name.perfetto-trace" "$name.json" "$name.speedscope.json" "$name.report.json" >"$name.sums"
+    gzip -dc "$name.pb.gz" >"$name.pprof" || exit 2 # versions of zlib compress differently
+    sha256sum "$name.perfetto-trace" "$name.json" "$name.speedscope.json" "$name.report.json" "$name.pprof" \
+        "$name.firefox.json" >"$name.sums"
     for kept in "$name.folded" "$name.report" "$name.sums"; do
         keep "$kept"
     done

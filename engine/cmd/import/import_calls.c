@@ -50,8 +50,8 @@ static int choose_import_format(struct strobe_import_calls *q)
                                               "--format FORMAT forces one", &q->options.trace))
         return STROBE_EXIT_BAD;
     if (q->format && strobe_format_of(q->format, &q->options.trace) != STROBE_OK)
-        return strobe_complain("import: --format %s: expected perfetto, chrome, speedscope, folded, session, "
-                               "ftrace or btrace2",
+        return strobe_complain("import: --format %s: expected perfetto, chrome, speedscope, folded, pprof, "
+                               "firefox, session, ftrace or btrace2",
                                q->format);
     return 0;
 }

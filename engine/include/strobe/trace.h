@@ -15,6 +15,8 @@ enum strobe_format {
     STROBE_FORMAT_CHROME,     /* "chrome"      trace events as JSON */
     STROBE_FORMAT_SPEEDSCOPE, /* "speedscope"  evented profiles as JSON, one profile per thread */
     STROBE_FORMAT_FOLDED,     /* "folded"      one line per stack with its time in us, for flame graphs */
+    STROBE_FORMAT_PPROF,      /* "pprof"       a profile for `pprof`, compressed by gzip */
+    STROBE_FORMAT_FIREFOX,    /* "firefox"     a processed profile for profiler.firefox.com */
 };
 
 /* All zeros: a Perfetto trace of the whole session that does not replace a file. */

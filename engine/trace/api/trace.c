@@ -11,7 +11,7 @@ enum strobe_status strobe_trace_write(const char *session_path, const char *trac
 {
     static const struct strobe_trace_options none = {.format = STROBE_FORMAT_PERFETTO};
     const struct strobe_trace_options *o = options ? options : &none;
-    if ((unsigned)o->format > STROBE_FORMAT_FOLDED) {
+    if ((unsigned)o->format > STROBE_FORMAT_FIREFOX) {
         strobe_error_set(error, "format: expected a value of enum strobe_format, not %u", (unsigned)o->format);
         return STROBE_BAD_INPUT;
     }

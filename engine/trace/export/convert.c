@@ -1,6 +1,8 @@
 #include "engine/trace/export/convert.h"
 #include "engine/base/error_format.h"
 
+#include "engine/trace/export/firefox/sink_firefox.h"
+#include "engine/trace/export/pprof/sink_pprof.h"
 #include "engine/trace/export/sinks.h"
 #include "engine/trace/model/sink_window.h"
 #include "engine/trace/session/session_set.h"
@@ -32,10 +34,9 @@ static enum strobe_status fail_job(const struct job *j, const char *file, const 
 enum strobe_status strobe_format_of(const char *name, enum strobe_format *out)
 {
     static const char *const names[] = {
-        [STROBE_FORMAT_PERFETTO] = "perfetto",
-        [STROBE_FORMAT_CHROME] = "chrome",
-        [STROBE_FORMAT_SPEEDSCOPE] = "speedscope",
-        [STROBE_FORMAT_FOLDED] = "folded",
+        [STROBE_FORMAT_PERFETTO] = "perfetto",     [STROBE_FORMAT_CHROME] = "chrome",
+        [STROBE_FORMAT_SPEEDSCOPE] = "speedscope", [STROBE_FORMAT_FOLDED] = "folded",
+        [STROBE_FORMAT_PPROF] = "pprof",           [STROBE_FORMAT_FIREFOX] = "firefox",
     };
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
@@ -59,6 +60,8 @@ struct strobe_sink *strobe_format_sink(enum strobe_format format, struct strobe_
     case STROBE_FORMAT_CHROME: return strobe_sink_chrome(out);
     case STROBE_FORMAT_SPEEDSCOPE: return strobe_sink_speedscope(out);
     case STROBE_FORMAT_FOLDED: return strobe_sink_folded(out);
+    case STROBE_FORMAT_PPROF: return strobe_sink_pprof(out, 0, UINT64_MAX);
+    case STROBE_FORMAT_FIREFOX: return strobe_sink_firefox(out);
     }
     return NULL;
 }
@@ -151,8 +154,9 @@ static enum strobe_status write_trace(struct job *j)
     struct strobe_window_times part = {j->options->from_ns, j->options->to_ns ? j->options->to_ns : UINT64_MAX};
     struct strobe_folded_options folded = {j->options->weight, part.from_ns, part.to_ns};
     struct strobe_sink *sink =
-        j->options->format == STROBE_FORMAT_FOLDED
-            ? strobe_sink_folded_by(&out, &folded)
+        j->options->format == STROBE_FORMAT_FOLDED ? strobe_sink_folded_by(&out, &folded)
+        : j->options->format == STROBE_FORMAT_PPROF
+            ? strobe_sink_pprof(&out, part.from_ns, part.to_ns)
             : strobe_format_sink(j->options->format, &out, j->options->deflate, &j->stats->perfetto);
     struct strobe_window_stats written = {0};
     int whole = part.from_ns == 0 && part.to_ns == UINT64_MAX;

@@ -45,6 +45,16 @@ static enum strobe_status to_folded(struct strobe_error *e)
     return convert(&(struct strobe_convert_options){.format = STROBE_FORMAT_FOLDED, .weight = STROBE_WEIGHT_ALLOC}, e);
 }
 
+static enum strobe_status to_pprof(struct strobe_error *e)
+{
+    return convert(&(struct strobe_convert_options){.format = STROBE_FORMAT_PPROF}, e);
+}
+
+static enum strobe_status to_firefox(struct strobe_error *e)
+{
+    return convert(&(struct strobe_convert_options){.format = STROBE_FORMAT_FIREFOX}, e);
+}
+
 static enum strobe_status folder_to_perfetto(struct strobe_error *e)
 {
     const struct strobe_convert_options options = {.format = STROBE_FORMAT_PERFETTO};
@@ -68,7 +78,9 @@ static void a_conversion_meets_each_fault(void **state)
                                           {"deflated", "alloc write", to_deflated, "out"},
                                           {"chrome", "alloc write", to_chrome, "out"},
                                           {"speedscope", "alloc write", to_speedscope, "out"},
-                                          {"folded", "alloc write", to_folded, "out"}};
+                                          {"folded", "alloc write", to_folded, "out"},
+                                          {"pprof", "alloc write", to_pprof, "out"},
+                                          {"firefox", "alloc write", to_firefox, "out"}};
     sweep_write_session("s.strobe");
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)
         sweep_faults(&sweeps[i]);

@@ -316,6 +316,41 @@ static void sections_of_one_category_have_one_color_in_perfetto_and_chrome(void 
     free(trace);
 }
 
+static size_t count_of(const char *in, const char *end, const char *word)
+{
+    size_t count = 0;
+    for (const char *at = in; (at = strstr(at, word)) && at < end; at++)
+        count++;
+    return count;
+}
+
+static void sections_are_markers_of_their_thread_in_the_firefox_profiler(void **state)
+{
+    uint64_t frames[] = {0x1000};
+    size_t bytes;
+    (void)state;
+    for (uint32_t thread = 0; thread < 2; thread++)
+        strobe_build_record(
+            &build,
+            (struct strobe_record){.ticks = MS, .thread = thread, .stack = strobe_build_stack(&build, frames, 1)},
+            NULL);
+    begin_section(MAIN, 10, "one");
+    end_section(MAIN, 20);
+    begin_section(MAIN, 30, "two");
+    end_section(MAIN, 40);
+    begin_section(1, 10, "three");
+    end_section(1, 20);
+    strobe_build_end(&build, 1000 * MS);
+    char *profile = convert(STROBE_FORMAT_FIREFOX, &bytes);
+    const char *worker = strstr(profile, "\"name\":\"worker\"");
+    assert_non_null(worker);
+    assert_int_equal(count_of(profile, worker, "{\"type\":\"Section\"}"), 2);
+    assert_int_equal(count_of(worker, profile + bytes, "{\"type\":\"Section\"}"), 1);
+    assert_int_equal(count_of(profile, worker, "\"three\""), 0);
+    assert_int_equal(count_of(worker, profile + bytes, "\"three\""), 1);
+    free(profile);
+}
+
 static void tracks_of_annotations_follow_those_of_other_marks(void **state)
 {
     const struct strobe_mark other[] = {{.track = 3, .name = "x", .lane = "findings"},
@@ -355,6 +390,7 @@ int main(void)
         TEST(a_section_whose_end_is_missing_ends_before_the_next_of_its_depth_and_with_the_one_around_it),
         TEST(an_end_that_knows_only_its_depth_ends_the_section_of_that_depth),
         TEST(sections_of_one_category_have_one_color_in_perfetto_and_chrome),
+        TEST(sections_are_markers_of_their_thread_in_the_firefox_profiler),
         TEST(tracks_of_annotations_follow_those_of_other_marks),
         TEST(a_damaged_name_is_shown_as_lost),
     };
