@@ -1,0 +1,107 @@
+/* The state and functions that the files of the writer share (write.h).
+ *
+ *   write.c         declarations, groups of threads
+ *   write_round.c   loops, rounds, messages
+ *   write_node.c    bodies of methods
+ *   write_value.c   names, times, distributions
+ *   write_locks.c   which part of a method holds a lock */
+#ifndef STROBE_SIM_LEARN_WRITER_H
+#define STROBE_SIM_LEARN_WRITER_H
+
+#include "sim/learn/fit.h"
+#include "sim/learn/node.h"
+#include "sim/learn/write.h"
+
+enum { LEARN_HELD_MAX = 32, LEARN_KEY_BYTES = 256 };
+
+/* A method that holds a lock: what comes before it takes the lock, and what follows the release. LEARN_NONE: nothing.
+ */
+struct learn_lock_site {
+    uint32_t method, object;
+    uint64_t before, after; /* item as kind << 48 | sub << 32 | what; UINT64_MAX: none */
+};
+
+/* A kind of message: those that begin with one method. */
+struct learn_posted {
+    uint32_t name;  /* of the method */
+    uint32_t group; /* of the first loopers, whose number is that of the queue */
+    uint64_t marks, messages;
+    uint64_t period_ns; /* of a frame; else 0 */
+    struct learn_span *spans; /* in order of threads and times */
+    uint32_t count, room;
+    char key[LEARN_KEY_BYTES];
+};
+
+struct learn_writer {
+    const struct learn_app *a;
+    struct learn_plan *plan;
+    struct sim_text methods, threads;
+    struct strobe_idmap uses; /* name -> number of methods with it */
+    struct learn_lock_site *sites;
+    size_t site_count, site_room;
+    struct learn_posted *posted;
+    size_t posted_count, posted_room;
+    uint32_t held[LEARN_HELD_MAX], held_count; /* locks held where we are */
+    uint32_t group;                            /* of the threads that are written */
+    bool is_divided;                           /* a caller of this node has been divided already */
+    bool failed;
+};
+
+/* Subset of a node's instances. `in` NULL: all of them. */
+struct learn_subset {
+    const bool *in;
+    uint32_t count;
+};
+
+/* write_value.c */
+void learn_put_name(struct sim_text *t, const char *name);
+void learn_put_time(struct sim_text *t, uint64_t ns);
+void learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time);
+
+/* Fits the sample, shifted by -shift_ns, and puts the distribution. Sorts and changes the sample. */
+void learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_t shift_ns);
+void learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count);
+
+/* Makes a key for one more method of that name. */
+void learn_new_key(struct learn_writer *w, uint32_t name, char *key);
+
+/* Puts a whole method with this body, which it frees. */
+void learn_put_method(struct learn_writer *w, uint32_t name, const char *key, struct sim_text *body);
+
+/* write_locks.c */
+void learn_find_sites(struct learn_writer *w);
+bool learn_is_lock(enum strobe_kind kind);
+
+/* The number of a slot from which a lock is held, and the number up to which. False: the node does not take it. */
+bool learn_held_part(const struct learn_node *n, const struct learn_lock_site *site, uint32_t *first, uint32_t *end);
+
+/* write_node.c */
+/* Writes the operations of a node's instances, and the methods that they call. */
+void learn_put_body(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset,
+                    struct sim_text *body, int indent);
+
+/* Writes a method for the spans, which it takes over, and makes its key. `tail`, if any, ends its body. */
+void learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *spans, uint32_t count, char *key);
+
+/* write_round.c */
+/* Writes a node's instances: divides them by duration when that keeps their durations better, and no caller is divided
+ * yet. */
+void learn_put_round(struct learn_writer *w, const struct learn_node *n, struct sim_text *body, int indent);
+
+/* Writes the methods of a group of threads; `key` becomes that of the entry. */
+void learn_put_group(struct learn_writer *w, uint32_t group, char *key);
+
+/* write_messages.c */
+/* Lists the kinds of messages, with their keys. */
+void learn_find_messages(struct learn_writer *w);
+
+/* Writes the methods of all messages. */
+void learn_put_messages(struct learn_writer *w);
+
+/* Puts the loop's first posts, and the loop. `call` is the first thread's call that loops. */
+void learn_put_loop(struct learn_writer *w, uint32_t call, struct sim_text *body, int indent);
+
+/* Returns the queue of a group of loopers: the number of the first group with the same one. */
+uint32_t learn_queue_of(const struct learn_app *a, uint32_t group);
+
+#endif
