@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEARN_TUNINGS = 3, LEARN_CORES_DEFAULT = 4 };
+enum { LEARN_TUNINGS = 8, LEARN_TUNINGS_LEAST = 3, LEARN_CORES_DEFAULT = 4 };
 
 /* What is learnt from, and with what. */
 struct learning {
     struct learn_app app;
     struct learn_tuning tuning;
+    uint64_t held_least[STROBE_KIND_COUNT], held_most[STROBE_KIND_COUNT]; /* bounds of tuning.held_ns so far */
     struct learn_plan plan;
     const struct sim_learn_options *options;
     struct strobe_error *error;
@@ -56,6 +57,7 @@ static enum strobe_status replay_text(const struct learning *l, const char *text
 {
     struct sim_scenario *s = NULL;
     struct sim_tracks *truths = calloc(l->options->replays, sizeof *truths);
+    *out = (struct learn_distances){.threads = {0}};
     enum strobe_status status = truths ? sim_scenario_parse(text, "learnt scenario", &s, l->error) : STROBE_IO;
     for (uint32_t i = 0; status == STROBE_OK && i < l->options->replays; i++)
         status = replay_seed(s, i + 1, &truths[i], l->error);
@@ -82,9 +84,41 @@ static void time_kind(struct learning *l, enum strobe_kind kind)
         l->tuning.timed[i] |= l->app.objects[i].kind == kind;
 }
 
-/* Moves the durations of each kind of wait by the difference of the means. */
-static void tune(struct learning *l, const struct learn_distances *d, unsigned round)
+static bool kind_is_lock(enum strobe_kind kind)
 {
+    return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_MONITOR || kind == STROBE_KIND_RWLOCK;
+}
+
+/* Searches the duration up to which methods hold locks of a kind: the waits are longer when it is larger. Returns true
+ * when it changed. */
+static bool tune_lock(struct learning *l, const struct learn_wait_row *r)
+{
+    const uint64_t first_ns = 1000000, least_ns = 500;
+    uint64_t *now = &l->tuning.held_ns[r->kind], was = *now;
+    if (r->error < 0.02)
+        return false;
+    if (r->ns[1] > r->ns[0])
+        l->held_most[r->kind] = *now;
+    else
+        l->held_least[r->kind] = *now;
+    uint64_t low = l->held_least[r->kind], high = l->held_most[r->kind];
+    if (low == UINT64_MAX)
+        return false;
+    if (high == UINT64_MAX)
+        *now = low ? low * 8 : first_ns;
+    else
+        *now = low ? (low + high) / 2 : high / 8;
+    if (low && high != UINT64_MAX)
+        while (*now / 2 > low) /* in steps of a factor */
+            *now /= 2;
+    *now = *now > least_ns ? *now : least_ns;
+    return *now != was;
+}
+
+/* Moves the durations of each kind of wait by the difference of the means. Returns true when more rounds may help. */
+static bool tune(struct learning *l, const struct learn_distances *d, unsigned round)
+{
+    bool goes_on = round + 1 < LEARN_TUNINGS_LEAST;
     for (size_t i = 0; i < d->wait_count; i++) {
         const struct learn_wait_row *r = &d->waits[i];
         if (!r->count[0] || !r->count[1])
@@ -94,7 +128,10 @@ static void tune(struct learning *l, const struct learn_distances *d, unsigned r
         else
             l->tuning.shift_ns[r->kind] +=
                 (int64_t)(r->ns[1] / r->count[1]) - (int64_t)(r->ns[0] / r->count[0]);
+        if (kind_is_lock(r->kind) && r->ns[0] * 200 > d->all_ns)
+            goes_on |= tune_lock(l, r);
     }
+    return goes_on;
 }
 
 /* ---- learning ---- */
@@ -115,33 +152,61 @@ static uint32_t cores_of(const struct learn_app *a)
     return most ? (most < 64 ? most : 64) : LEARN_CORES_DEFAULT;
 }
 
-static enum strobe_status learn_rounds(struct learning *l, struct sim_learnt *out)
-{
-    unsigned rounds = l->options->replays ? LEARN_TUNINGS : 1;
-    for (unsigned r = 0; r < rounds; r++) {
-        free(out->text);
-        learn_distances_close(&out->distances);
-        out->text = learn_write_scenario(&l->app, &l->plan);
-        if (!out->text)
-            return STROBE_IO;
-        if (!l->options->replays)
-            break;
-        enum strobe_status status = replay_text(l, out->text, &out->distances);
-        if (status != STROBE_OK)
-            return status;
-        out->is_replayed = true;
-        if (r + 1 < rounds)
-            tune(l, &out->distances, r);
-    }
-    return STROBE_OK;
-}
-
 static uint64_t count_timed(const struct learning *l)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < l->app.object_count; i++)
         count += l->tuning.timed[i] && l->app.objects[i].wakes && kind_has_waker(l->app.objects[i].kind);
     return count;
+}
+
+/* How far a replay is off, in one number. */
+static double badness_of(const struct learn_distances *d)
+{
+    return 4 * d->variation + d->wait_error + d->message_error / 4;
+}
+
+/* Takes over a scenario that is nearer than the one before. */
+static void keep_learnt(struct learning *l, struct sim_learnt *out, char *text, struct learn_distances *d)
+{
+    if (out->text && badness_of(d) >= badness_of(&out->distances)) {
+        free(text);
+        learn_distances_close(d);
+        return;
+    }
+    free(out->text);
+    learn_distances_close(&out->distances);
+    out->text = text;
+    out->distances = *d;
+    out->losses = l->plan.losses;
+    out->timed = count_timed(l);
+    out->is_replayed = true;
+}
+
+static enum strobe_status learn_rounds(struct learning *l, struct sim_learnt *out)
+{
+    for (unsigned r = 0; r < LEARN_TUNINGS; r++) {
+        struct learn_distances d;
+        char *text = learn_write_scenario(&l->app, &l->plan);
+        if (!text)
+            return STROBE_IO;
+        if (!l->options->replays) {
+            out->text = text;
+            out->losses = l->plan.losses;
+            out->timed = count_timed(l);
+            return STROBE_OK;
+        }
+        enum strobe_status status = replay_text(l, text, &d);
+        if (status != STROBE_OK) {
+            free(text);
+            return status;
+        }
+        bool goes_on = tune(l, &d, r);
+        keep_learnt(l, out, text, &d);
+        if (!goes_on)
+            break;
+    }
+    return STROBE_OK;
 }
 
 enum strobe_status sim_learn(const struct sim_tracks *captures, uint32_t count, const struct sim_learn_options *options,
@@ -161,10 +226,10 @@ enum strobe_status sim_learn(const struct sim_tracks *captures, uint32_t count, 
         l.tuning.timed = calloc(l.app.object_count + 1, sizeof *l.tuning.timed);
         if (l.tuning.timed) {
             choose_timed(&l);
+            for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++)
+                l.tuning.held_ns[kind] = l.held_most[kind] = UINT64_MAX;
             status = learn_rounds(&l, out);
         }
-        out->losses = l.plan.losses;
-        out->timed = l.tuning.timed ? count_timed(&l) : 0;
     }
     if (status == STROBE_IO && error && !error->text[0])
         strobe_error_set(error, "out of memory");

@@ -196,6 +196,7 @@ bool learn_compare(const struct learn_app *capture, const struct learn_app *repl
                 open_side(&was, names->count) && open_side(&is, names->count) && fill_side(&was, capture, a) &&
                 fill_side(&is, replay, b);
     if (fine) {
+        out->all_ns = was.all_ns;
         compare_shares(&was, &is, names, out);
         compare_waits(&was, &is, out);
         compare_messages(&was, &is, names, out);

@@ -40,6 +40,7 @@ struct learn_duration_row {
 struct learn_distances {
     struct strobe_text_pool names; /* owns the names below */
     uint64_t threads[2];
+    uint64_t all_ns; /* the threads' time in the capture */
     double variation, largest_share; /* 0 to 1 */
     const char *largest_method;
     struct learn_wait_row waits[STROBE_KIND_COUNT];

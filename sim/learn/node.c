@@ -177,7 +177,7 @@ static struct learn_slot *find_slot(struct learn_node *n, struct strobe_idmap *i
         if (!strobe_array_reserve(&n->slots, &n->slot_room, n->slot_count + 1))
             return NULL;
         n->slots[n->slot_count] =
-            (struct learn_slot){.kind = item->kind, .sub = item->sub, .what = item->what, .run = run};
+            (struct learn_slot){.kind = item->kind, .sub = item->sub, .what = item->what, .run = run, .id = n->slot_count};
         *place = n->slot_count++;
     }
     return &n->slots[*place];
@@ -199,10 +199,8 @@ static bool run_of_item(struct run_counts *r, const struct learn_item *item, uin
     bool goes_on = kind == r->last_kind && item->what == r->last_what;
     if (!goes_on)
         ++*count;
-    if (item->kind != LEARN_SLOT_COMPUTE) {
-        r->last_kind = kind;
-        r->last_what = item->what;
-    }
+    r->last_kind = kind;
+    r->last_what = item->what;
     *run = *count < LEARN_RUNS ? *count : LEARN_RUNS;
     return true;
 }
@@ -242,13 +240,18 @@ static bool fill_slots(struct learn_node *n, struct learn_items *items, struct s
         learn_list_items(n->app, &n->spans[i], items);
         strobe_idmap_clear(&r->of);
         r->last_kind = r->last_what = 0;
+        uint32_t before = LEARN_NONE;
         for (size_t k = 0; k < items->count; k++) {
-            uint32_t run;
-            if (!run_of_item(r, &items->items[k], &run))
+            struct learn_item *item = &items->items[k];
+            uint32_t run = 0;
+            if (item->kind == LEARN_SLOT_COMPUTE)
+                item->what = before;
+            else if (!run_of_item(r, item, &run))
                 return false;
-            struct learn_slot *s = find_slot(n, ids, &items->items[k], run);
-            if (!s || !add_to_slot(s, &items->items[k], i, (k * PLACES + PLACES / 2) / items->count))
+            struct learn_slot *s = find_slot(n, ids, item, run);
+            if (!s || !add_to_slot(s, item, i, (k * PLACES + PLACES / 2) / items->count))
                 return false;
+            before = item->kind == LEARN_SLOT_COMPUTE ? before : (uint32_t)(s - n->slots);
         }
     }
     return !items->failed;

@@ -21,6 +21,9 @@
 struct learn_tuning {
     int64_t shift_ns[STROBE_KIND_COUNT]; /* is subtracted from durations of waits of the kind: the machine's lateness */
     bool *timed;                         /* by object: its waits are written without wakers */
+    /* By kind of lock. A method whose release nobody waited for holds the lock only when it lasted at most so long:
+     * where samples are rare, a capture shows some short methods as long. */
+    uint64_t held_ns[STROBE_KIND_COUNT];
 };
 
 /* What the language, or the learner, leaves out. */

@@ -150,7 +150,7 @@ void learn_put_messages(struct learn_writer *w)
             memcpy(spans, p->spans, p->count * sizeof *spans);
         w->group = w->a->threads[w->a->calls[p->spans[0].call].thread].group;
         if (learn_node_open(&n, w->a, p->name, spans, p->count))
-            learn_put_round(w, &n, &body, 4);
+            learn_put_round(w, &n, true, &body, 4);
         else
             w->failed = true;
         learn_node_close(&n);

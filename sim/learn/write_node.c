@@ -225,6 +225,44 @@ static bool slot_is_silent(const struct learn_writer *w, const struct learn_slot
     return s->kind == LEARN_SLOT_WAIT && learn_is_lock((enum strobe_kind)s->sub);
 }
 
+/* Returns the slot of what is computed after a repeated slot, when nearly all instances have it. */
+static const struct learn_slot *computed_after(const struct learn_node *n, const struct learn_slot *s)
+{
+    for (uint32_t i = 0; i < n->slot_count; i++)
+        if (n->slots[i].kind == LEARN_SLOT_COMPUTE && n->slots[i].what == s->id && s->kind != LEARN_SLOT_COMPUTE)
+            return s->count > s->places && n->slots[i].places * 10 > s->places * 9 ? &n->slots[i] : NULL;
+    return NULL;
+}
+
+/* True for computing that is written within the loop around the slot before it. */
+static bool is_in_loop(const struct learn_node *n, const struct learn_slot *s)
+{
+    if (s->kind != LEARN_SLOT_COMPUTE || s->what == LEARN_NONE)
+        return false;
+    for (uint32_t i = 0; i < n->slot_count; i++)
+        if (n->slots[i].id == s->what)
+            return computed_after(n, &n->slots[i]) == s;
+    return false;
+}
+
+/* Puts the computing of one round of a loop. */
+static void put_computed_part(struct learn_writer *w, const struct learn_slot *s, struct learn_subset subset,
+                              size_t rounds, struct sim_text *body, int indent)
+{
+    struct slot_sample sample;
+    if (!sample_slot(s, subset, &sample)) {
+        w->failed = true;
+    } else if (sample.ns_count) {
+        double part = (double)sample.ns_count / (double)rounds;
+        for (size_t i = 0; i < sample.ns_count; i++)
+            sample.ns[i] = (uint64_t)((double)sample.ns[i] * part + 0.5);
+        sim_text_put(body, "%*scompute", indent, "");
+        learn_put_sample(body, sample.ns, sample.ns_count, 0);
+        sim_text_put(body, "\n");
+    }
+    free_slot_sample(&sample);
+}
+
 static void put_slot_once(struct learn_writer *w, const struct learn_node *n, const struct learn_slot *s,
                           struct learn_subset subset, struct slot_sample *sample, struct sim_text *body, int indent)
 {
@@ -245,7 +283,8 @@ static void put_slot(struct learn_writer *w, const struct learn_node *n, const s
                      struct learn_subset subset, struct sim_text *body, int indent)
 {
     struct slot_sample sample;
-    if (slot_is_silent(w, s))
+    const struct learn_slot *after = computed_after(n, s);
+    if (slot_is_silent(w, s) || is_in_loop(n, s))
         return;
     if (!sample_slot(s, subset, &sample)) {
         w->failed = true;
@@ -266,7 +305,10 @@ static void put_slot(struct learn_writer *w, const struct learn_node *n, const s
             sim_text_put(body, " {\n");
             indent += LEARN_INDENT;
         }
+        size_t rounds = sample.ns_count;
         put_slot_once(w, n, s, subset, &sample, body, indent);
+        if (after)
+            put_computed_part(w, after, subset, rounds, body, indent);
         if (repeats)
             sim_text_put(body, "%*s}\n", indent -= LEARN_INDENT, "");
         if (is_choice)
@@ -331,12 +373,72 @@ static void put_slots(struct learn_writer *w, const struct learn_node *n, struct
     }
 }
 
+/* Marks the instances that hold the lock: those with a release that others waited for, and those that last at most
+ * `most_ns` in the held part. Returns their number. */
+static uint32_t find_holders(const struct learn_node *n, struct learn_subset subset, const struct held_part *part,
+                             uint64_t most_ns, bool *holds, uint64_t *ns)
+{
+    uint32_t count = 0;
+    for (uint32_t i = part->first; i < part->end; i++)
+        for (size_t e = 0; e < n->slots[i].count; e++)
+            ns[n->slots[i].entries[e].instance] += n->slots[i].kind == LEARN_SLOT_MARK ? 0 : n->slots[i].entries[e].ns;
+    for (uint32_t i = 0; i < n->instances; i++)
+        holds[i] = ns[i] <= most_ns;
+    for (uint32_t i = 0; i < n->slot_count; i++)
+        if (n->slots[i].kind == LEARN_SLOT_MARK && n->slots[i].sub == LEARN_MARK_UNLOCK &&
+            n->slots[i].what == part->object)
+            for (size_t e = 0; e < n->slots[i].count; e++)
+                holds[n->slots[i].entries[e].instance] = true;
+    for (uint32_t i = 0; i < n->instances; i++) {
+        holds[i] = holds[i] && is_in(subset, i);
+        count += holds[i];
+    }
+    return count;
+}
+
+/* Puts a choice of two bodies: of the instances that hold the lock, and of those that only take it. */
+static void put_holders(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset, bool *holds,
+                        uint32_t count, struct held_part *parts, uint32_t part_count, struct sim_text *body, int indent)
+{
+    const struct held_part first = parts[0];
+    const char *word = lock_word(w->a->objects[first.object].kind);
+    bool choice = count && count < subset.count;
+    int inner = choice ? indent + LEARN_INDENT : indent;
+    if (choice)
+        sim_text_put(body, "%*schoose { %u {\n", indent, "", count);
+    if (count)
+        put_slots(w, n, (struct learn_subset){holds, count}, parts, part_count, 0, n->slot_count, body, inner);
+    if (choice)
+        sim_text_put(body, "%*s} %u {\n", indent, "", subset.count - count);
+    for (uint32_t i = 0; i < n->instances; i++)
+        holds[i] = !holds[i] && is_in(subset, i);
+    if (count < subset.count) {
+        sim_text_put(body, "%*s%s_%u { }\n", inner, "", word, first.object);
+        put_slots(w, n, (struct learn_subset){holds, subset.count - count}, NULL, 0, 0, n->slot_count, body, inner);
+    }
+    if (choice)
+        sim_text_put(body, "%*s} }\n", indent, "");
+}
+
 void learn_put_body(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset,
                     struct sim_text *body, int indent)
 {
     struct held_part parts[LEARN_HELD_MAX];
     uint32_t count = find_held_parts(w, n, parts);
-    put_slots(w, n, subset, parts, count, 0, n->slot_count, body, indent);
+    uint64_t most_ns = count ? w->plan->tuning->held_ns[w->a->objects[parts[0].object].kind] : UINT64_MAX;
+    if (most_ns == UINT64_MAX) {
+        put_slots(w, n, subset, parts, count, 0, n->slot_count, body, indent);
+        return;
+    }
+    bool *holds = calloc(n->instances + 1, sizeof *holds);
+    uint64_t *ns = calloc(n->instances + 1, sizeof *ns);
+    w->failed |= !holds || !ns;
+    if (!w->failed) {
+        uint32_t holders = find_holders(n, subset, &parts[0], most_ns, holds, ns);
+        put_holders(w, n, subset, holds, holders, parts, count, body, indent);
+    }
+    free(holds);
+    free(ns);
 }
 
 void learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *spans, uint32_t count, char *key)
@@ -347,7 +449,7 @@ void learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *s
     if (!learn_node_open(&n, w->a, name, spans, count))
         w->failed = true;
     else
-        learn_put_round(w, &n, &body, LEARN_INDENT);
+        learn_put_round(w, &n, false, &body, LEARN_INDENT);
     learn_node_close(&n);
     learn_put_method(w, name, key, &body);
 }

@@ -85,7 +85,7 @@ static void put_parts(struct learn_writer *w, const struct learn_node *n, const 
     free(in);
 }
 
-void learn_put_round(struct learn_writer *w, const struct learn_node *n, struct sim_text *body, int indent)
+void learn_put_round(struct learn_writer *w, const struct learn_node *n, bool always, struct sim_text *body, int indent)
 {
     struct round_length *all = malloc((n->instances + 1) * sizeof *all);
     struct round_length *slot = malloc((n->instances + 1) * sizeof *slot);
@@ -93,7 +93,8 @@ void learn_put_round(struct learn_writer *w, const struct learn_node *n, struct 
     w->failed |= !all || !slot;
     if (!w->failed && !was_divided) {
         double apart = sum_lengths(n, all, slot);
-        w->is_divided = depends_on_parts(n, variance_of(all, n->instances), apart);
+        w->is_divided = (always && n->instances >= ROUND_INSTANCES_LEAST) ||
+                        depends_on_parts(n, variance_of(all, n->instances), apart);
     }
     if (!w->failed && w->is_divided && !was_divided) {
         qsort(all, n->instances, sizeof *all, compare_lengths);
@@ -288,7 +289,7 @@ static void put_rounds(struct learn_writer *w, uint32_t name, const struct learn
             sim_text_put(body, "    forever");
         }
         sim_text_put(body, " {\n        compute 1ns\n");
-        learn_put_round(w, &round, body, 2 * ROUND_INDENT);
+        learn_put_round(w, &round, false, body, 2 * ROUND_INDENT);
         sim_text_put(body, "    }\n");
     }
     w->failed |= !fine;
@@ -397,7 +398,7 @@ static void put_spine(struct learn_writer *w, uint32_t name, struct learn_span *
         } else {
             struct learn_node n;
             if (learn_node_open(&n, w->a, name, spans, count))
-                learn_put_round(w, &n, &body, ROUND_INDENT);
+                learn_put_round(w, &n, false, &body, ROUND_INDENT);
             learn_node_close(&n);
         }
     }

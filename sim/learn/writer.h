@@ -84,9 +84,10 @@ void learn_put_body(struct learn_writer *w, const struct learn_node *n, struct l
 void learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *spans, uint32_t count, char *key);
 
 /* write_round.c */
-/* Writes a node's instances: divides them by duration when that keeps their durations better, and no caller is divided
- * yet. */
-void learn_put_round(struct learn_writer *w, const struct learn_node *n, struct sim_text *body, int indent);
+/* Writes a node's instances: divides them by duration when that keeps their durations better or `always` is set, unless
+ * a caller is divided already. */
+void learn_put_round(struct learn_writer *w, const struct learn_node *n, bool always, struct sim_text *body,
+                     int indent);
 
 /* Writes the methods of a group of threads; `key` becomes that of the entry. */
 void learn_put_group(struct learn_writer *w, uint32_t group, char *key);
