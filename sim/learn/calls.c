@@ -213,6 +213,8 @@ uint32_t learn_next_call_in(const struct learn_app *a, uint32_t call, uint64_t t
 {
     const struct learn_thread *t = &a->threads[a->calls[call].thread];
     uint32_t low = t->first_call, high = t->end_call;
+    if (time_ns <= a->calls[call].begin_ns)
+        return a->calls[call].first;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (a->calls[middle].begin_ns < time_ns)
@@ -381,6 +383,19 @@ static bool read_threads(struct learn_app *a)
     return true;
 }
 
+/* Where some calls take messages, every call that polls a queue does, however few messages it got. */
+static void find_loopers(struct learn_app *a)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < a->call_count; i++)
+        any |= a->calls[i].loops = takes_messages(a, i);
+    for (uint32_t i = 0; any && i < a->call_count; i++) {
+        const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
+        if (w && w->kind == STROBE_KIND_POLL && w->what && a->calls[i].parent != LEARN_NONE)
+            a->calls[a->calls[i].parent].loops = true;
+    }
+}
+
 bool learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint32_t count)
 {
     size_t threads = 0;
@@ -392,8 +407,7 @@ bool learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint
     a->threads = calloc(threads + 1, sizeof *a->threads);
     if (!a->threads || !read_threads(a) || !group_threads(a))
         return false;
-    for (uint32_t i = 0; i < a->call_count; i++)
-        a->calls[i].loops = takes_messages(a, i);
+    find_loopers(a);
     return true;
 }
 

@@ -105,6 +105,32 @@ static void skip_marks(struct item_lister *l, uint64_t until_ns)
         l->mark++;
 }
 
+static bool is_lock_wait(const struct sim_wait *w)
+{
+    return w && (w->kind == STROBE_KIND_MUTEX || w->kind == STROBE_KIND_RWLOCK || w->kind == STROBE_KIND_MONITOR);
+}
+
+/* Adds a call, in parts when it waits for its first lock again. */
+static void add_calls_of_locks(struct item_lister *l, struct learn_item item)
+{
+    const struct learn_app *a = l->a;
+    const struct sim_wait *first = NULL;
+    uint64_t end_ns = item.begin_ns + item.ns;
+    for (uint32_t c = a->calls[item.call].first; c != LEARN_NONE; c = a->calls[c].next) {
+        const struct sim_wait *w = learn_wait_of(a, &a->calls[c]);
+        if (!is_lock_wait(w))
+            continue;
+        if (first && w->kind == first->kind && w->what == first->what && w->begin_ns > item.begin_ns) {
+            item.ns = w->begin_ns - item.begin_ns;
+            add_item(l, item);
+            item.begin_ns = w->begin_ns;
+            item.ns = end_ns - w->begin_ns;
+        }
+        first = first ? first : w;
+    }
+    add_item(l, item);
+}
+
 static void add_called(struct item_lister *l, uint32_t call)
 {
     const struct learn_call *c = &l->a->calls[call];
@@ -115,7 +141,7 @@ static void add_called(struct item_lister *l, uint32_t call)
                               .begin_ns = c->begin_ns,
                               .call = call};
     if (c->class == SIM_CALL_METHOD) {
-        add_item(l, item);
+        add_calls_of_locks(l, item);
         skip_marks(l, c->end_ns);
         return;
     }
@@ -217,7 +243,7 @@ static bool add_to_slot(struct learn_slot *s, const struct learn_item *item, uin
         return true;
     }
     s->entries[s->count++] =
-        (struct learn_entry){.instance = instance, .call = item->call, .ns = item->ns, .woken = item->woken};
+        (struct learn_entry){.instance = instance, .call = item->call, .ns = item->ns, .begin_ns = item->begin_ns, .woken = item->woken};
     return true;
 }
 

@@ -37,12 +37,13 @@ struct learn_items {
     bool failed;
 };
 
-/* Lists what happens in a part of a call, in order of time; replaces the former list. */
+/* Lists what happens in a part of a call, in order of time; replaces the former list. A call that waits for
+ * one lock several times is several calls: samples do not show where one ends and the next begins. */
 void learn_list_items(const struct learn_app *a, const struct learn_span *span, struct learn_items *out);
 
 struct learn_entry {
     uint32_t instance, call;
-    uint64_t ns;
+    uint64_t ns, begin_ns;
     bool woken;
 };
 

@@ -83,9 +83,10 @@ static int compare_sights(const void *left, const void *right)
     return a->beside != b->beside ? (a->beside < b->beside ? -1 : 1) : 0;
 }
 
-/* Returns the most frequent neighbour among equal sights from *at on, and moves *at behind them. */
-static uint64_t most_frequent(const struct sights *s, size_t *at, bool is_release, const struct sight *of)
+/* Returns the most frequent neighbour among equal sights from *at on, and moves *at behind them. *all: their number. */
+static uint64_t most_frequent(const struct sights *s, size_t *at, bool is_release, const struct sight *of, size_t *all)
 {
+    size_t begin = *at;
     uint64_t best = UINT64_MAX;
     size_t most = 0;
     while (*at < s->count && s->list[*at].method == of->method && s->list[*at].object == of->object &&
@@ -98,7 +99,25 @@ static uint64_t most_frequent(const struct sights *s, size_t *at, bool is_releas
             best = s->list[first].beside;
         }
     }
+    *all = *at - begin;
     return best;
+}
+
+/* Counts the sights of an object. */
+static size_t count_sights(const struct sights *s, uint32_t object, bool is_release)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        count += s->list[i].object == object && s->list[i].is_release == is_release;
+    return count;
+}
+
+/* True when a method takes the lock. A thread is sometimes seen in another method at the time of its release, so a
+ * method needs a part of the lock's waits or releases. */
+static bool is_lock_site(const struct sights *s, uint32_t object, size_t waits, size_t releases)
+{
+    return object != LEARN_NONE && (waits * 50 > count_sights(s, object, false) ||
+                                    (releases * 10 > count_sights(s, object, true)));
 }
 
 void learn_find_sites(struct learn_writer *w)
@@ -118,8 +137,10 @@ void learn_find_sites(struct learn_writer *w)
             s.failed = true;
             break;
         }
-        uint64_t before = most_frequent(&s, &at, false, first), after = most_frequent(&s, &at, true, first);
-        if (first->object != LEARN_NONE)
+        size_t waits, releases;
+        uint64_t before = most_frequent(&s, &at, false, first, &waits);
+        uint64_t after = most_frequent(&s, &at, true, first, &releases);
+        if (is_lock_site(&s, first->object, waits, releases))
             w->sites[w->site_count++] = (struct learn_lock_site){first->method, first->object, before, after};
     }
     w->failed |= s.failed;

@@ -96,15 +96,27 @@ static void put_timeout(struct learn_writer *w, const struct learn_slot *s, stru
     sim_text_put(body, "\n");
 }
 
+/* Returns the word before the number of the innermost lock held here, when a wait for a condition may release it. */
+static const char *name_of_held(const struct learn_writer *w)
+{
+    enum strobe_kind kind = w->held_count && w->holds_here ? w->a->objects[w->held[w->held_count - 1]].kind : STROBE_KIND_NONE;
+    return kind == STROBE_KIND_MUTEX ? "mutex" : kind == STROBE_KIND_MONITOR ? "monitor" : NULL;
+}
+
 static void put_wait(struct learn_writer *w, const struct learn_slot *s, struct learn_subset subset,
                      struct slot_sample *sample, struct sim_text *body, int indent)
 {
     const struct wait_form *form = &wait_forms[s->sub];
     sim_text_put(body, "%*s", indent, "");
     if (s->what != LEARN_NONE && s->sub == STROBE_KIND_COND) {
-        sim_text_put(body, "lock cond_%u_lock { wait cond_%u holding cond_%u_lock", s->what, s->what, s->what);
+        const char *held = name_of_held(w);
+        if (held)
+            sim_text_put(body, "wait cond_%u holding %s_%u", s->what, held, w->held[w->held_count - 1]);
+        else
+            sim_text_put(body, "lock cond_%u_lock { wait cond_%u holding cond_%u_lock", s->what, s->what, s->what);
         put_timeout(w, s, subset, sample, body);
-        sim_text_put(body, "%*s}\n", indent, "");
+        if (!held)
+            sim_text_put(body, "%*s}\n", indent, "");
     } else if (s->what != LEARN_NONE && s->sub == STROBE_KIND_SEM) {
         sim_text_put(body, "acquire sem_%u", s->what);
         put_timeout(w, s, subset, sample, body);
@@ -192,6 +204,11 @@ static void put_mark(struct learn_writer *w, const struct learn_slot *s, struct 
 
 /* ---- calls ---- */
 
+static struct learn_span span_of_entry(const struct learn_app *a, const struct learn_entry *e)
+{
+    return (struct learn_span){e->begin_ns, e->begin_ns + e->ns, e->call, learn_next_call_in(a, e->call, e->begin_ns)};
+}
+
 static void put_call(struct learn_writer *w, const struct learn_node *n, const struct learn_slot *s,
                      struct learn_subset subset, struct slot_sample *sample, struct sim_text *body, int indent)
 {
@@ -208,8 +225,11 @@ static void put_call(struct learn_writer *w, const struct learn_node *n, const s
     uint32_t count = 0;
     for (size_t i = 0; spans && i < s->count; i++)
         if (is_in(subset, s->entries[i].instance))
-            spans[count++] = learn_span_of(n->app, s->entries[i].call);
+            spans[count++] = span_of_entry(n->app, &s->entries[i]);
+    bool held_here = w->holds_here;
+    w->holds_here = false;
     learn_put_spans(w, s->what, spans, count, key);
+    w->holds_here = held_here;
     sim_text_put(body, "%*scall", indent, "");
     learn_put_name(body, key);
     sim_text_put(body, "\n");
@@ -365,8 +385,11 @@ static void put_slots(struct learn_writer *w, const struct learn_node *n, struct
             continue;
         uint32_t until = part.end < end ? part.end : end;
         sim_text_put(body, "%*s%s_%u {\n", indent, "", lock_word(w->a->objects[part.object].kind), part.object);
+        bool held_here = w->holds_here;
         w->held[w->held_count++] = part.object;
+        w->holds_here = true;
         put_slots(w, n, subset, parts, part_count, i, until, body, indent + LEARN_INDENT);
+        w->holds_here = held_here;
         w->held_count--;
         sim_text_put(body, "%*s}\n", indent, "");
         i = until;

@@ -78,6 +78,7 @@ void learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_
         sample[i] = sample[i] < SIM_TIME_MAX_NS ? sample[i] : SIM_TIME_MAX_NS;
     }
     sim_fit_sample(sample, count, &fit);
+    fit.a += fit.kind == SIM_DIST_UNIFORM && !fit.a; /* a timeout of 0 has another meaning */
     learn_put_fit(t, &fit, true);
 }
 

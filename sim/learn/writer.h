@@ -43,6 +43,7 @@ struct learn_writer {
     size_t posted_count, posted_room;
     uint32_t held[LEARN_HELD_MAX], held_count; /* locks held where we are */
     uint32_t group;                            /* of the threads that are written */
+    bool holds_here;                           /* the innermost lock is held by the method that is written */
     bool is_divided;                           /* a caller of this node has been divided already */
     bool failed;
 };
