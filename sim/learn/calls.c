@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEARN_CALLS_MAX = 1 << 28 };
+enum {
+    LEARN_CALLS_MAX = 1 << 28,
+    START_LATE_NS = 500000, /* a thread begins to run so late at most, mostly */
+};
 
 /* ---- calls ---- */
 
@@ -97,6 +100,22 @@ static uint32_t reopen_call(struct learn_app *a, struct open_path *in, uint32_t 
     return call;
 }
 
+/* A sample of a hook shows the hook's caller for this long at most; then the stack before it may show again. */
+enum { HOOK_HOLDS_NS = 1000 };
+
+/* When a method begins again right after the sample of a hook in its caller, its last call goes on. Returns that call,
+ * or LEARN_NONE. */
+static uint32_t resume_call(struct learn_app *a, const struct learn_thread *t, const struct open_path *in, uint32_t name,
+                            uint64_t time_ns)
+{
+    uint32_t call = in->last;
+    if (t->track->cpu_count || call == LEARN_NONE || a->calls[call].class != SIM_CALL_METHOD ||
+        a->calls[call].name != name || a->calls[call].end_ns >= time_ns ||
+        a->calls[call].end_ns + HOOK_HOLDS_NS < time_ns)
+        return LEARN_NONE;
+    return call;
+}
+
 struct call_reader {
     struct open_path *path; /* path[0] is the call around the thread's outermost calls */
     size_t depth, room, next_wait;
@@ -110,16 +129,24 @@ static void push_path(struct learn_app *a, struct call_reader *r, struct open_pa
         a->failed = true;
 }
 
+/* Opens a call again, with its last two calls. */
+static void reopen_path(struct learn_app *a, struct call_reader *r, uint32_t call)
+{
+    uint32_t last = last_call_in(a, call), before = a->calls[call].first;
+    while (before != last && a->calls[before].next != last)
+        before = a->calls[before].next;
+    push_path(a, r, (struct open_path){call, last, before == last ? LEARN_NONE : before});
+}
+
 static void read_call_begin(struct learn_app *a, struct call_reader *r, uint32_t thread, const struct sim_event *e)
 {
     const struct learn_thread *t = &a->threads[thread];
     uint32_t name = learn_name_of(a, &a->captures[t->capture], e->name);
     uint32_t call = e->class == SIM_CALL_METHOD ? reopen_call(a, &r->path[r->depth - 1], name, e->time_ns) : LEARN_NONE;
+    if (call == LEARN_NONE && e->class == SIM_CALL_METHOD)
+        call = resume_call(a, t, &r->path[r->depth - 1], name, e->time_ns);
     if (call != LEARN_NONE) {
-        uint32_t gap = last_call_in(a, call), before = a->calls[call].first;
-        while (before != gap && a->calls[before].next != gap)
-            before = a->calls[before].next;
-        push_path(a, r, (struct open_path){call, gap, before == gap ? LEARN_NONE : before});
+        reopen_path(a, r, call);
         return;
     }
     struct learn_call fresh = {.begin_ns = e->time_ns,
@@ -192,10 +219,10 @@ const struct sim_wait *learn_wait_of(const struct learn_app *a, const struct lea
     return c->wait ? &a->threads[c->thread].track->waits[c->wait - 1] : NULL;
 }
 
-uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
+/* Returns the last call that began before a time, or LEARN_NONE. */
+static uint32_t last_begun(const struct learn_app *a, const struct learn_thread *t, uint64_t at)
 {
     uint32_t low = t->first_call, high = t->end_call;
-    uint64_t at = time_ns ? time_ns - 1 : 0;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (a->calls[middle].begin_ns <= at)
@@ -203,10 +230,26 @@ uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t
         else
             high = middle;
     }
-    uint32_t call = low > t->first_call ? low - 1 : LEARN_NONE;
+    return low > t->first_call ? low - 1 : LEARN_NONE;
+}
+
+uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
+{
+    uint64_t at = time_ns ? time_ns - 1 : 0;
+    uint32_t call = last_begun(a, t, at);
     while (call != LEARN_NONE && (a->calls[call].end_ns <= at || a->calls[call].class != SIM_CALL_METHOD))
         call = a->calls[call].parent;
     return call;
+}
+
+uint32_t learn_running_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
+{
+    uint64_t at = time_ns ? time_ns - 1 : 0;
+    uint32_t call = last_begun(a, t, at);
+    while (call != LEARN_NONE && a->calls[call].end_ns <= at)
+        call = a->calls[call].parent;
+    bool waits = call != LEARN_NONE && a->calls[call].class == SIM_CALL_WAIT;
+    return waits && a->calls[call].begin_ns + START_LATE_NS < at ? LEARN_NONE : learn_method_at(a, t, time_ns);
 }
 
 uint32_t learn_next_call_in(const struct learn_app *a, uint32_t call, uint64_t time_ns)
@@ -408,6 +451,9 @@ bool learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint
     if (!a->threads || !read_threads(a) || !group_threads(a))
         return false;
     find_loopers(a);
+    a->is_sampled = true;
+    for (uint32_t i = 0; i < a->thread_count; i++)
+        a->is_sampled &= a->threads[i].track->cpu_count == 0;
     return true;
 }
 
@@ -424,5 +470,6 @@ void learn_app_close(struct learn_app *a)
     free(a->marks);
     free(a->objects);
     free(a->groups);
+    free(a->joins);
     *a = (struct learn_app){0};
 }

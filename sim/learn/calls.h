@@ -85,8 +85,10 @@ struct learn_app {
     struct strobe_idmap object_ids; /* (capture and kind, what) -> object */
     struct learn_group *groups;
     uint32_t group_count, group_room;
+    bool *joins;        /* by two groups, the waiter's first: it waits for the end of threads of the second */
     uint64_t end_ns;    /* of the captures, on average */
     uint64_t thread_ns; /* lives of all threads */
+    bool is_sampled;    /* the captures lack spans on processors: they show samples, not all calls */
     bool failed;        /* out of memory */
 };
 
@@ -104,6 +106,9 @@ uint64_t learn_busy_ns(const struct learn_app *a, const struct learn_thread *t, 
 
 /* Returns the innermost method that was open right before a time, or LEARN_NONE. */
 uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns);
+
+/* The same; LEARN_NONE also when the thread has waited for a while: it has not started a thread that begins then. */
+uint32_t learn_running_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns);
 
 /* Returns the first call in `call` that begins at the time or later, or LEARN_NONE. */
 uint32_t learn_next_call_in(const struct learn_app *a, uint32_t call, uint64_t time_ns);

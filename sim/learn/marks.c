@@ -171,23 +171,28 @@ static void join_marks(struct learn_app *a)
 
 /* ---- who starts threads ---- */
 
-/* Returns the method of another thread that computed at the start of thread `started`, as its call; the methods with
- * `is_spawner` are preferred. */
+/* Returns the method of another thread that computed at the start of thread `started`, as its call. A thread of a group
+ * that waits for ends of such threads is preferred, then the method with the most hits. */
 static uint32_t spawner_at(const struct learn_app *a, uint32_t started, const uint32_t *hits, bool chosen_only)
 {
     const struct learn_thread *s = &a->threads[started];
     uint64_t time_ns = s->track->begin_ns;
     uint32_t best = LEARN_NONE;
+    bool best_joins = false;
     for (uint32_t i = 0; i < a->thread_count; i++) {
         const struct learn_thread *t = &a->threads[i];
         if (t->capture != s->capture || t->group == s->group || t->group == LEARN_NONE ||
             t->track->begin_ns >= time_ns || t->track->end_ns < time_ns)
             continue;
-        uint32_t call = learn_method_at(a, t, time_ns);
+        uint32_t call = learn_running_at(a, t, time_ns);
         if (call == LEARN_NONE || (chosen_only && !hits[a->calls[call].name]))
             continue;
-        if (best == LEARN_NONE || hits[a->calls[call].name] > hits[a->calls[best].name])
+        bool joins = a->joins[t->group * a->group_count + s->group];
+        if (best == LEARN_NONE || joins > best_joins ||
+            (joins == best_joins && hits[a->calls[call].name] > hits[a->calls[best].name])) {
             best = call;
+            best_joins = joins;
+        }
     }
     return best;
 }
@@ -202,7 +207,7 @@ static void count_spawners(const struct learn_app *a, const struct learn_group *
             if (t->capture != s->capture || t->group == s->group || t->group == LEARN_NONE ||
                 t->track->begin_ns >= s->track->begin_ns || t->track->end_ns < s->track->begin_ns)
                 continue;
-            uint32_t call = learn_method_at(a, t, s->track->begin_ns);
+            uint32_t call = learn_running_at(a, t, s->track->begin_ns);
             if (call != LEARN_NONE)
                 hits[a->calls[call].name]++;
         }
@@ -248,7 +253,7 @@ static bool mark_starts(struct learn_app *a, uint32_t group)
     choose_spawners(a, g, hits);
     for (uint32_t i = 0; i < g->thread_count; i++)
         found += spawner_at(a, g->threads[i], hits, true) != LEARN_NONE;
-    g->is_spawned = found * 4 >= g->thread_count * 3;
+    g->is_spawned = found * 2 >= g->thread_count;
     for (uint32_t i = 0; fine && g->is_spawned && i < g->thread_count; i++) {
         uint32_t call = spawner_at(a, g->threads[i], hits, true);
         if (call != LEARN_NONE)
@@ -281,8 +286,26 @@ static void note_loopers(struct learn_app *a)
     }
 }
 
+/* Notes which groups wait for the end of threads of which others. */
+static bool note_joins(struct learn_app *a)
+{
+    a->joins = calloc((size_t)a->group_count * a->group_count + 1, sizeof *a->joins);
+    for (uint32_t i = 0; a->joins && i < a->call_count; i++) {
+        const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
+        const struct learn_thread *t = &a->threads[a->calls[i].thread];
+        if (!w || w->kind != STROBE_KIND_THREAD || w->waker == SIM_NOBODY || t->group == LEARN_NONE)
+            continue;
+        uint32_t ended = a->threads[learn_thread_of_track(a, t->capture, w->waker)].group;
+        if (ended != LEARN_NONE)
+            a->joins[t->group * a->group_count + ended] = true;
+    }
+    return a->joins != NULL;
+}
+
 bool learn_app_mark(struct learn_app *a)
 {
+    if (!note_joins(a))
+        return false;
     for (uint32_t i = 0; i < a->call_count; i++) {
         const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
         if (w && kind_has_object(w->kind) && a->threads[a->calls[i].thread].group != LEARN_NONE &&

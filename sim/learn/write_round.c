@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUND_PARTS_MAX = 32, ROUND_INSTANCES_LEAST = 8, ROUND_INDENT = 4 };
+enum { ROUND_PARTS_MAX = 32, ROUND_SINGLES_MAX = 256, ROUND_INSTANCES_LEAST = 8, ROUND_INDENT = 4 };
 
 /* ---- division by duration ---- */
 
@@ -64,19 +64,26 @@ static bool depends_on_parts(const struct learn_node *n, double together, double
     return n->instances >= ROUND_INSTANCES_LEAST && n->slot_count > 1 && (together < apart * 0.8 || together > apart * 1.25);
 }
 
-static void put_parts(struct learn_writer *w, const struct learn_node *n, const struct round_length *sorted,
+/* Puts a choice of parts. `single`: of each part, one instance stands for all. */
+static void put_parts(struct learn_writer *w, const struct learn_node *n, const struct round_length *sorted, bool single,
                       struct sim_text *body, int indent)
 {
-    uint32_t parts = n->instances < ROUND_PARTS_MAX ? n->instances : ROUND_PARTS_MAX;
+    uint32_t most = single ? ROUND_SINGLES_MAX : ROUND_PARTS_MAX;
+    uint32_t parts = n->instances < most ? n->instances : most;
     bool *in = calloc(n->instances, sizeof *in);
     w->failed |= !in;
     sim_text_put(body, "%*schoose {\n", indent, "");
     for (uint32_t p = 0; in && p < parts; p++) {
         uint32_t first = (uint32_t)((uint64_t)p * n->instances / parts);
         uint32_t end = (uint32_t)((uint64_t)(p + 1) * n->instances / parts);
+        uint32_t weight = end - first;
+        if (single) {
+            first = (first + end) / 2;
+            end = first + 1;
+        }
         for (uint32_t i = first; i < end; i++)
             in[sorted[i].instance] = true;
-        sim_text_put(body, "%*s%u {\n", indent + ROUND_INDENT, "", end - first);
+        sim_text_put(body, "%*s%u {\n", indent + ROUND_INDENT, "", weight);
         learn_put_body(w, n, (struct learn_subset){in, end - first}, body, indent + 2 * ROUND_INDENT);
         sim_text_put(body, "%*s}\n", indent + ROUND_INDENT, "");
         memset(in, 0, n->instances * sizeof *in);
@@ -98,7 +105,7 @@ void learn_put_round(struct learn_writer *w, const struct learn_node *n, bool al
     }
     if (!w->failed && w->is_divided && !was_divided) {
         qsort(all, n->instances, sizeof *all, compare_lengths);
-        put_parts(w, n, all, body, indent);
+        put_parts(w, n, all, always && w->a->is_sampled, body, indent);
     } else if (!w->failed) {
         learn_put_body(w, n, (struct learn_subset){NULL, n->instances}, body, indent);
     }

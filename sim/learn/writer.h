@@ -86,7 +86,8 @@ void learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *s
 
 /* write_round.c */
 /* Writes a node's instances: divides them by duration when that keeps their durations better or `always` is set, unless
- * a caller is divided already. */
+ * a caller is divided already. With `always`, of a sampled capture single instances are written as they were: their
+ * parts, of about a sampling interval each, depend on one another. */
 void learn_put_round(struct learn_writer *w, const struct learn_node *n, bool always, struct sim_text *body,
                      int indent);
 
