@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEARN_TUNINGS = 8, LEARN_TUNINGS_LEAST = 3, LEARN_CORES_DEFAULT = 4 };
+enum { LEARN_TUNINGS = 8, LEARN_TUNINGS_LEAST = 4, LEARN_WOKEN_ROUNDS = 2, LEARN_CORES_DEFAULT = 4 };
 
 /* What is learnt from, and with what. */
 struct learning {
@@ -123,7 +123,7 @@ static bool tune(struct learning *l, const struct learn_distances *d, unsigned r
         const struct learn_wait_row *r = &d->waits[i];
         if (!r->count[0] || !r->count[1])
             continue;
-        if (kind_has_waker(r->kind) && round == 0 && r->error > 0.04)
+        if (kind_has_waker(r->kind) && round == LEARN_WOKEN_ROUNDS - 1 && r->error > 0.03)
             time_kind(l, r->kind);
         else
             l->tuning.shift_ns[r->kind] +=

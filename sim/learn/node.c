@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { PLACES = 1024, LEARN_TINY_PART = 200 };
+enum { PLACES = 1024, LEARN_TINY_PART = 200, POST_BEFORE_NS = 5000 };
 
 struct learn_span learn_span_of(const struct learn_app *a, uint32_t call)
 {
@@ -90,9 +90,12 @@ static bool is_callers_own(const struct learn_call *c, const struct sim_wait *w)
     }
 }
 
-/* True when a mark of posting lies in the call: it is how the post wakes the looper. */
+/* True when a mark of posting lies in the call, or right before it: the call is how the post wakes the looper. */
 static bool is_of_post(const struct item_lister *l, const struct learn_call *c)
 {
+    for (uint32_t m = l->mark; m > l->t->first_mark && l->a->marks[m - 1].time_ns + POST_BEFORE_NS >= c->begin_ns; m--)
+        if (l->a->marks[m - 1].kind == LEARN_MARK_POST)
+            return true;
     for (uint32_t m = l->mark; m < l->t->end_mark && l->a->marks[m].time_ns <= c->end_ns; m++)
         if (l->a->marks[m].kind == LEARN_MARK_POST && l->a->marks[m].time_ns >= c->begin_ns)
             return true;

@@ -81,6 +81,8 @@ static void put_head(const struct learn_writer *w, struct sim_text *out)
 static void writer_close(struct learn_writer *w)
 {
     strobe_idmap_free(&w->uses);
+    strobe_text_pool_free(&w->bodies);
+    free(w->keys);
     for (size_t i = 0; i < w->posted_count; i++)
         free(w->posted[i].spans);
     free(w->posted);

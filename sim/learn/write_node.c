@@ -468,11 +468,13 @@ void learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *s
 {
     struct learn_node n;
     struct sim_text body = {0};
-    learn_new_key(w, name, key);
     if (!learn_node_open(&n, w->a, name, spans, count))
         w->failed = true;
     else
         learn_put_round(w, &n, false, &body, LEARN_INDENT);
     learn_node_close(&n);
-    learn_put_method(w, name, key, &body);
+    if (learn_is_put(w, name, &body, key))
+        free(body.text);
+    else
+        learn_put_method(w, name, key, &body);
 }

@@ -1,5 +1,6 @@
 #include "sim/learn/writer.h"
 
+#include "engine/util/array.h"
 #include "sim/app/syntax.h"
 
 #include <stdio.h>
@@ -100,6 +101,20 @@ void learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count)
     learn_put_fit(t, &fit, false);
 }
 
+/* Copies a name as far as its text in the scenario has at most so many bytes. True: it is whole. */
+static bool copy_name(const char *name, char *out, size_t bytes)
+{
+    size_t n = 0, used = 0;
+    for (; name[n]; n++) {
+        used += name[n] == '"' || name[n] == '\\' ? 2 : 1;
+        if (used > bytes)
+            break;
+        out[n] = name[n];
+    }
+    out[n] = 0;
+    return !name[n];
+}
+
 void learn_new_key(struct learn_writer *w, uint32_t name, char *key)
 {
     int fresh;
@@ -109,11 +124,31 @@ void learn_new_key(struct learn_writer *w, uint32_t name, char *key)
         key[0] = 0;
         return;
     }
-    int bytes = LEARN_KEY_BYTES - 16;
-    if (++*uses == 1 && strlen(w->a->names.texts[name]) < (size_t)bytes)
-        snprintf(key, LEARN_KEY_BYTES, "%s", w->a->names.texts[name]);
+    char base[LEARN_KEY_BYTES];
+    bool is_whole = copy_name(w->a->names.texts[name], base, LEARN_NAME_BYTES);
+    if (++*uses == 1 && is_whole)
+        snprintf(key, LEARN_KEY_BYTES, "%s", base);
     else
-        snprintf(key, LEARN_KEY_BYTES, "%.*s#%u", bytes, w->a->names.texts[name], *uses);
+        snprintf(key, LEARN_KEY_BYTES, "%.*s#%u", LEARN_NAME_BYTES, base, *uses);
+}
+
+bool learn_is_put(struct learn_writer *w, uint32_t name, const struct sim_text *body, char *key)
+{
+    struct sim_text whole = {0};
+    sim_text_put(&whole, "%u:%u:%s", w->a->groups[w->group].managed, name, body->text ? body->text : "");
+    uint32_t number = whole.failed ? UINT32_MAX : strobe_text_number(&w->bodies, whole.text, whole.bytes);
+    free(whole.text);
+    if (number == UINT32_MAX || !strobe_array_reserve_zeroed(&w->keys, &w->key_room, (size_t)number + 1)) {
+        w->failed = true;
+        return true;
+    }
+    if (w->keys[number].text[0]) {
+        memcpy(key, w->keys[number].text, LEARN_KEY_BYTES);
+        return true;
+    }
+    learn_new_key(w, name, key);
+    memcpy(w->keys[number].text, key, LEARN_KEY_BYTES);
+    return false;
 }
 
 void learn_put_method(struct learn_writer *w, uint32_t name, const char *key, struct sim_text *body)
@@ -123,7 +158,7 @@ void learn_put_method(struct learn_writer *w, uint32_t name, const char *key, st
     learn_put_name(out, key);
     if (strcmp(key, w->a->names.texts[name]) != 0) {
         char shown[LEARN_KEY_BYTES];
-        snprintf(shown, sizeof shown, "%s", w->a->names.texts[name]);
+        copy_name(w->a->names.texts[name], shown, LEARN_NAME_BYTES);
         sim_text_put(out, " as");
         learn_put_name(out, shown);
     }

@@ -12,7 +12,11 @@
 #include "sim/learn/node.h"
 #include "sim/learn/write.h"
 
-enum { LEARN_HELD_MAX = 32, LEARN_KEY_BYTES = 256 };
+enum { LEARN_HELD_MAX = 32, LEARN_KEY_BYTES = 256, LEARN_NAME_BYTES = 240 };
+
+struct learn_key {
+    char text[LEARN_KEY_BYTES];
+};
 
 /* A method that holds a lock: what comes before it takes the lock, and what follows the release. LEARN_NONE: nothing.
  */
@@ -36,7 +40,10 @@ struct learn_writer {
     const struct learn_app *a;
     struct learn_plan *plan;
     struct sim_text methods, threads;
-    struct strobe_idmap uses; /* name -> number of methods with it */
+    struct strobe_idmap uses;       /* name -> number of methods with it */
+    struct strobe_text_pool bodies; /* of methods that were written, with their names */
+    struct learn_key *keys;         /* by number of the body */
+    size_t key_room;
     struct learn_lock_site *sites;
     size_t site_count, site_room;
     struct learn_posted *posted;
@@ -65,6 +72,10 @@ void learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count);
 
 /* Makes a key for one more method of that name. */
 void learn_new_key(struct learn_writer *w, uint32_t name, char *key);
+
+/* True when a method of the name with the same body is there already: `key` becomes its key. Else `key` becomes a new
+ * one. */
+bool learn_is_put(struct learn_writer *w, uint32_t name, const struct sim_text *body, char *key);
 
 /* Puts a whole method with this body, which it frees. */
 void learn_put_method(struct learn_writer *w, uint32_t name, const char *key, struct sim_text *body);
