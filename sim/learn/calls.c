@@ -100,8 +100,9 @@ static uint32_t reopen_call(struct learn_app *a, struct open_path *in, uint32_t 
     return call;
 }
 
-/* A sample of a hook shows the hook's caller for this long at most; then the stack before it may show again. */
-enum { HOOK_HOLDS_NS = 1000 };
+/* Between two samples of hooks in one call, a capture shows the caller for about this long at most: the first hook's
+ * sample holds for 1 us, and its work takes time. */
+enum { HOOK_HOLDS_NS = 3000 };
 
 /* When a method begins again right after the sample of a hook in its caller, its last call goes on. Returns that call,
  * or LEARN_NONE. */
@@ -219,8 +220,7 @@ const struct sim_wait *learn_wait_of(const struct learn_app *a, const struct lea
     return c->wait ? &a->threads[c->thread].track->waits[c->wait - 1] : NULL;
 }
 
-/* Returns the last call that began before a time, or LEARN_NONE. */
-static uint32_t last_begun(const struct learn_app *a, const struct learn_thread *t, uint64_t at)
+uint32_t learn_last_begun(const struct learn_app *a, const struct learn_thread *t, uint64_t at)
 {
     uint32_t low = t->first_call, high = t->end_call;
     while (low < high) {
@@ -236,7 +236,7 @@ static uint32_t last_begun(const struct learn_app *a, const struct learn_thread 
 uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
 {
     uint64_t at = time_ns ? time_ns - 1 : 0;
-    uint32_t call = last_begun(a, t, at);
+    uint32_t call = learn_last_begun(a, t, at);
     while (call != LEARN_NONE && (a->calls[call].end_ns <= at || a->calls[call].class != SIM_CALL_METHOD))
         call = a->calls[call].parent;
     return call;
@@ -245,7 +245,7 @@ uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t
 uint32_t learn_running_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
 {
     uint64_t at = time_ns ? time_ns - 1 : 0;
-    uint32_t call = last_begun(a, t, at);
+    uint32_t call = learn_last_begun(a, t, at);
     while (call != LEARN_NONE && a->calls[call].end_ns <= at)
         call = a->calls[call].parent;
     bool waits = call != LEARN_NONE && a->calls[call].class == SIM_CALL_WAIT;

@@ -104,6 +104,9 @@ bool learn_app_mark(struct learn_app *a);
  * for a processor. */
 uint64_t learn_busy_ns(const struct learn_app *a, const struct learn_thread *t, uint64_t from_ns, uint64_t to_ns);
 
+/* Returns the last call of a thread that began at a time or before, or LEARN_NONE. */
+uint32_t learn_last_begun(const struct learn_app *a, const struct learn_thread *t, uint64_t at);
+
 /* Returns the innermost method that was open right before a time, or LEARN_NONE. */
 uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPAWNED_LEAST = 8, SPAWNERS_MAX = 4 };
+enum { SPAWNED_LEAST = 8, SPAWNERS_MAX = 4, WAITERS_PART = 50, RELEASE_LATE_NS = 2000000 };
 
 /* ---- objects ---- */
 
@@ -302,13 +302,86 @@ static bool note_joins(struct learn_app *a)
     return a->joins != NULL;
 }
 
+/* ---- releases of locks ---- */
+
+/* Counts the waits for each lock in each method: (name, object) -> number. */
+static bool count_lock_waits(const struct learn_app *a, struct strobe_idmap *out)
+{
+    for (uint32_t i = 0; i < a->call_count; i++) {
+        const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
+        bool is_lock = w && (w->kind == STROBE_KIND_MUTEX || w->kind == STROBE_KIND_RWLOCK ||
+                             w->kind == STROBE_KIND_MONITOR);
+        uint32_t object = is_lock ? learn_object_of(a, a->threads[a->calls[i].thread].capture, w) : LEARN_NONE;
+        int fresh;
+        uint32_t *count = object == LEARN_NONE ? NULL : strobe_idmap_put(out, waiting_method(a, &a->calls[i]), object, &fresh);
+        if (object != LEARN_NONE && !count)
+            return false;
+        if (count)
+            ++*count;
+    }
+    return true;
+}
+
+static bool waits_for_lock(const struct learn_app *a, const struct strobe_idmap *waits, uint32_t call, uint32_t object)
+{
+    const uint32_t *count = strobe_idmap_get(waits, a->calls[call].name, object);
+    return count && (uint64_t)*count * WAITERS_PART > a->objects[object].waits;
+}
+
+/* Returns the call in `call` that ended last before a time, or LEARN_NONE. */
+static uint32_t ended_before(const struct learn_app *a, const struct learn_thread *t, uint32_t call, uint64_t time_ns)
+{
+    uint32_t at = learn_last_begun(a, t, time_ns);
+    while (at != LEARN_NONE && at != call && a->calls[at].parent != call)
+        at = a->calls[at].parent;
+    return at == call || at == LEARN_NONE || a->calls[at].end_ns > time_ns ? LEARN_NONE : at;
+}
+
+/* A sample may show another method at a release than the one that holds the lock. A release belongs to a method that
+ * waits for the lock when one is on the stack, or has returned right before. False: the mark is of no use. */
+static bool place_release(const struct learn_app *a, const struct strobe_idmap *waits, struct learn_mark *m)
+{
+    const struct learn_thread *t = &a->threads[m->thread];
+    uint32_t call = learn_method_at(a, t, m->time_ns);
+    if (call == LEARN_NONE || waits_for_lock(a, waits, call, m->object))
+        return call != LEARN_NONE;
+    uint32_t before = ended_before(a, t, call, m->time_ns);
+    if (a->is_sampled && before != LEARN_NONE && a->calls[before].end_ns + RELEASE_LATE_NS >= m->time_ns &&
+        waits_for_lock(a, waits, before, m->object)) {
+        m->time_ns = a->calls[before].end_ns;
+        return true;
+    }
+    for (uint32_t inner = call, outer = a->calls[call].parent; outer != LEARN_NONE;
+         inner = outer, outer = a->calls[outer].parent)
+        if (waits_for_lock(a, waits, outer, m->object)) {
+            m->time_ns = a->calls[inner].end_ns + 1;
+            return m->time_ns <= a->calls[outer].end_ns;
+        }
+    return true;
+}
+
+static bool place_releases(struct learn_app *a)
+{
+    struct strobe_idmap waits = {0};
+    uint32_t kept = 0;
+    bool fine = count_lock_waits(a, &waits);
+    for (uint32_t i = 0; fine && i < a->mark_count; i++) {
+        struct learn_mark m = a->marks[i];
+        if (m.kind != LEARN_MARK_UNLOCK || m.object == LEARN_NONE || place_release(a, &waits, &m))
+            a->marks[kept++] = m;
+    }
+    a->mark_count = fine ? kept : a->mark_count;
+    strobe_idmap_free(&waits);
+    return fine;
+}
+
 bool learn_app_mark(struct learn_app *a)
 {
     if (!note_joins(a))
         return false;
     for (uint32_t i = 0; i < a->call_count; i++) {
         const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
-        if (w && kind_has_object(w->kind) && a->threads[a->calls[i].thread].group != LEARN_NONE &&
+        if (w && kind_has_object(w->kind) && (w->what || w->kind == STROBE_KIND_PARK) && a->threads[a->calls[i].thread].group != LEARN_NONE &&
             !add_object(a, &a->calls[i], w))
             return false;
     }
@@ -318,6 +391,8 @@ bool learn_app_mark(struct learn_app *a)
         if (w && w->waker != SIM_NOBODY && !mark_waker(a, &a->calls[i], w))
             return false;
     }
+    if (!place_releases(a))
+        return false;
     for (uint32_t g = 0; g < a->group_count; g++)
         if (!mark_starts(a, g))
             return false;

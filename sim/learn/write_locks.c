@@ -14,6 +14,7 @@ struct sight {
     uint32_t method, object;
     uint64_t beside; /* the item before the wait, or after the release */
     bool is_release;
+    uint32_t caller; /* of a wait: name of the method that called the method; LEARN_NONE */
 };
 
 struct sights {
@@ -50,7 +51,10 @@ static void see_waits(const struct learn_app *a, uint32_t parent, struct sights 
         const struct sim_wait *w = learn_wait_of(a, &a->calls[c]);
         uint64_t item = item_of_call(a, &a->calls[c]);
         if (w && learn_is_lock(w->kind))
-            add_sight(out, (struct sight){p->name, learn_object_of(a, a->threads[p->thread].capture, w), before, false});
+            add_sight(out, (struct sight){.method = p->name,
+                                          .object = learn_object_of(a, a->threads[p->thread].capture, w),
+                                          .beside = before,
+                                          .caller = p->parent == LEARN_NONE ? LEARN_NONE : a->calls[p->parent].name});
         before = item != UINT64_MAX ? item : before;
     }
 }
@@ -67,7 +71,11 @@ static void see_releases(const struct learn_app *a, const struct learn_thread *t
         uint32_t c = learn_next_call_in(a, call, mark->time_ns);
         for (; c != LEARN_NONE && after == UINT64_MAX; c = a->calls[c].next)
             after = item_of_call(a, &a->calls[c]);
-        add_sight(out, (struct sight){a->calls[call].name, mark->object, after, true});
+        add_sight(out, (struct sight){.method = a->calls[call].name,
+                                      .object = mark->object,
+                                      .beside = after,
+                                      .is_release = true,
+                                      .caller = LEARN_NONE});
     }
 }
 
@@ -112,12 +120,24 @@ static size_t count_sights(const struct sights *s, uint32_t object, bool is_rele
     return count;
 }
 
-/* True when a method takes the lock. A thread is sometimes seen in another method at the time of its release, so a
- * method needs a part of the lock's waits or releases. */
-static bool is_lock_site(const struct sights *s, uint32_t object, size_t waits, size_t releases)
+/* True when a method calls one that waits for the lock. */
+static bool calls_waiter(const struct sights *s, uint32_t object, uint32_t method)
 {
-    return object != LEARN_NONE && (waits * 50 > count_sights(s, object, false) ||
-                                    (releases * 10 > count_sights(s, object, true)));
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i].object == object && !s->list[i].is_release && s->list[i].caller == method)
+            return true;
+    return false;
+}
+
+/* True when a method takes the lock. A sample may show another method at a release than the one that holds the lock:
+ * its caller, when the method is too short. So a method without waits needs many of the releases. */
+static bool is_lock_site(const struct sights *s, const struct sight *of, size_t waits, size_t releases)
+{
+    if (of->object == LEARN_NONE)
+        return false;
+    if (waits * 50 > count_sights(s, of->object, false))
+        return true;
+    return releases * 10 > count_sights(s, of->object, true) * 3 && !calls_waiter(s, of->object, of->method);
 }
 
 void learn_find_sites(struct learn_writer *w)
@@ -140,7 +160,7 @@ void learn_find_sites(struct learn_writer *w)
         size_t waits, releases;
         uint64_t before = most_frequent(&s, &at, false, first, &waits);
         uint64_t after = most_frequent(&s, &at, true, first, &releases);
-        if (is_lock_site(&s, first->object, waits, releases))
+        if (is_lock_site(&s, first, waits, releases))
             w->sites[w->site_count++] = (struct learn_lock_site){first->method, first->object, before, after};
     }
     w->failed |= s.failed;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_LEAST = 8, FRAME_GAP_MAX = 8 };
+enum { FRAMES_LEAST = 8, FRAME_GAP_MAX = 8, BURST_LEAST = 3, BURST_MOST = 200 };
 #define FRAME_PERIOD_MAX_NS 1000000000
 
 uint32_t learn_queue_of(const struct learn_app *a, uint32_t group)
@@ -86,6 +86,18 @@ static uint64_t find_period(const struct learn_app *a, const struct learn_posted
     return period >= SIM_VSYNC_MIN_NS && period <= FRAME_PERIOD_MAX_NS ? period : 0;
 }
 
+/* True for messages that are better posted one by one at their times than by one another. */
+static bool is_burst(const struct learn_app *a, const struct learn_posted *p)
+{
+    uint64_t last = 0, gap = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        last = p->spans[i].begin_ns > last ? p->spans[i].begin_ns : last;
+        if (i && p->spans[i].begin_ns > p->spans[i - 1].begin_ns && p->spans[i].begin_ns - p->spans[i - 1].begin_ns > gap)
+            gap = p->spans[i].begin_ns - p->spans[i - 1].begin_ns;
+    }
+    return p->count <= BURST_LEAST || (p->count <= BURST_MOST && last + 2 * gap < a->end_ns);
+}
+
 /* Finds how messages are posted: by whom the capture names; else by the display, once for each queue. */
 static void find_posters(struct learn_writer *w)
 {
@@ -102,6 +114,7 @@ static void find_posters(struct learn_writer *w)
             p->marks = 0;
         if (!p->marks && !has_frames)
             p->period_ns = find_period(a, p);
+        p->is_burst = !p->marks && !p->period_ns && is_burst(a, p);
         w->plan->losses.odd_messages += p->marks || p->period_ns ? 0 : p->messages;
     }
 }
@@ -133,7 +146,7 @@ static void put_next_post(struct learn_writer *w, const struct learn_posted *p, 
         sim_text_put(body, "    post");
         learn_put_name(body, p->key);
         sim_text_put(body, " to queue_%u after", p->group);
-        learn_put_sample(body, gaps, count, w->plan->tuning->shift_ns[STROBE_KIND_POLL]);
+        learn_put_sample(body, gaps, count, 0);
         sim_text_put(body, "\n");
     }
     free(gaps);
@@ -154,30 +167,44 @@ void learn_put_messages(struct learn_writer *w)
         else
             w->failed = true;
         learn_node_close(&n);
-        if (!p->marks && !p->period_ns)
+        if (!p->marks && !p->period_ns && !p->is_burst)
             put_next_post(w, p, &body);
         learn_put_method(w, p->name, p->key, &body);
     }
 }
 
+/* Puts a post at the time of a message since the begin of its loop. Of several loops on a queue, and of several
+ * captures, each posts a part. */
+static void put_first_post(struct learn_writer *w, const struct learn_posted *p, const struct learn_span *span,
+                           uint32_t loops, struct sim_text *body, int indent)
+{
+    const struct learn_app *a = w->a;
+    uint64_t begin = a->calls[a->calls[span->call].parent].begin_ns;
+    uint64_t after = span->begin_ns > begin ? (span->begin_ns - begin) / 1000 * 1000 : 0;
+    sim_text_put(body, loops > 1 ? "%*schoose { 1 { post" : "%*spost", indent, "");
+    learn_put_name(body, p->key);
+    sim_text_put(body, " to queue_%u", p->group);
+    if (after) {
+        sim_text_put(body, " after ");
+        learn_put_time(body, after);
+    }
+    if (loops > 1)
+        sim_text_put(body, " } %u { } }", loops - 1);
+    sim_text_put(body, "\n");
+}
+
 void learn_put_loop(struct learn_writer *w, uint32_t call, struct sim_text *body, int indent)
 {
     const struct learn_app *a = w->a;
-    uint32_t queue = learn_queue_of(a, a->threads[a->calls[call].thread].group);
+    uint32_t group = a->threads[a->calls[call].thread].group, queue = learn_queue_of(a, group), loops = 0;
+    for (uint32_t g = 0; g < a->group_count; g++)
+        loops += a->groups[g].loops && learn_queue_of(a, g) == queue ? a->groups[g].count : 0;
     for (size_t i = 0; i < w->posted_count; i++) {
         const struct learn_posted *p = &w->posted[i];
         if (p->group != queue || p->marks || p->period_ns)
             continue;
-        uint64_t first = p->spans[0].begin_ns, begin = a->calls[a->calls[p->spans[0].call].parent].begin_ns;
-        uint64_t after = first > begin ? (first - begin) / 1000 * 1000 : 0;
-        sim_text_put(body, "%*spost", indent, "");
-        learn_put_name(body, p->key);
-        sim_text_put(body, " to queue_%u", queue);
-        if (after) {
-            sim_text_put(body, " after ");
-            learn_put_time(body, after);
-        }
-        sim_text_put(body, "\n");
+        for (uint32_t k = 0; k < (p->is_burst ? p->count : 1); k++)
+            put_first_post(w, p, &p->spans[k], p->is_burst ? loops * a->capture_count : 1, body, indent);
     }
     sim_text_put(body, "%*sloop queue_%u\n", indent, "", queue);
 }
