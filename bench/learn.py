@@ -106,7 +106,7 @@ def main():
     parser.add_argument("--duration")
     parser.add_argument("--bounds")
     parser.add_argument("-j", "--jobs", type=int, default=1)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     scenarios = options.scenarios or sorted(Path("fixtures/scenarios").glob("*.scn"))
     bounds = read_bounds(options.bounds) if options.bounds else {}
     broken = 0

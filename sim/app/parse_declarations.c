@@ -188,8 +188,9 @@ static bool method(struct sim_parser *p, uint32_t image, bool managed)
     if (!sim_parse_name(p, "a name for the method", &m.key))
         return false;
     m.name = m.key;
-    return method_attributes(p, image, &m) && sim_parse_declare(p, SIM_TABLE_METHOD, m.key, index, &place) && ADD(p, s->methods, s->method_count, m) &&
-           ADD(p, p->method_places, place_count, place) && sim_parse_body(p, m.frameless, &s->methods[index].block);
+    return method_attributes(p, image, &m) && sim_parse_declare(p, SIM_TABLE_METHOD, m.key, index, &place) &&
+           ADD(p, s->methods, s->method_count, m) && ADD(p, p->method_places, place_count, place) &&
+           sim_parse_body(p, m.frameless, &s->methods[index].block);
 }
 
 static bool free_method(struct sim_parser *p)

@@ -20,8 +20,9 @@ static void stem_of(const char *name, char *out, size_t bytes)
     size_t length = strnlen(name, bytes - 1), end = length;
     while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
         end--;
-    while (end && end < length && (name[end - 1] == '-' || name[end - 1] == '_' || name[end - 1] == ' ' ||
-                                   name[end - 1] == '#' || name[end - 1] == ':'))
+    while (end && end < length &&
+           (name[end - 1] == '-' || name[end - 1] == '_' || name[end - 1] == ' ' || name[end - 1] == '#' ||
+            name[end - 1] == ':'))
         end--;
     end = end ? end : length;
     memcpy(out, name, end);
@@ -106,8 +107,8 @@ enum { HOOK_HOLDS_NS = 3000 };
 
 /* When a method begins again right after the sample of a hook in its caller, its last call goes on. Returns that call,
  * or LEARN_NONE. */
-static uint32_t resume_call(struct learn_app *a, const struct learn_thread *t, const struct open_path *in, uint32_t name,
-                            uint64_t time_ns)
+static uint32_t resume_call(struct learn_app *a, const struct learn_thread *t, const struct open_path *in,
+                            uint32_t name, uint64_t time_ns)
 {
     uint32_t call = in->last;
     if (t->track->cpu_count || call == LEARN_NONE || a->calls[call].class != SIM_CALL_METHOD ||
@@ -170,8 +171,8 @@ static void peel_thread(struct learn_app *a, struct learn_thread *t, uint32_t ar
     uint32_t first = a->calls[around].first;
     if (first == LEARN_NONE || a->calls[first].next != LEARN_NONE || a->calls[first].class != SIM_CALL_METHOD) {
         if (first != LEARN_NONE)
-            a->calls[around].begin_ns = t->track->begin_ns < a->calls[first].begin_ns ? t->track->begin_ns
-                                                                                      : a->calls[first].begin_ns;
+            a->calls[around].begin_ns =
+                t->track->begin_ns < a->calls[first].begin_ns ? t->track->begin_ns : a->calls[first].begin_ns;
         return;
     }
     a->calls[first].parent = LEARN_NONE;
@@ -336,8 +337,8 @@ uint64_t learn_busy_ns(const struct learn_app *a, const struct learn_thread *t, 
     if (track->cpu_count)
         return spans_until(t, track->cpu, track->cpu_count, to_ns) -
                spans_until(t, track->cpu, track->cpu_count, from_ns);
-    uint64_t idle = spans_until(t, track->idle, track->idle_count, to_ns) -
-                    spans_until(t, track->idle, track->idle_count, from_ns);
+    uint64_t idle =
+        spans_until(t, track->idle, track->idle_count, to_ns) - spans_until(t, track->idle, track->idle_count, from_ns);
     return to_ns - from_ns > idle ? to_ns - from_ns - idle : 0;
 }
 

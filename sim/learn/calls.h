@@ -45,8 +45,8 @@ struct learn_object {
     enum strobe_kind kind;
     uint32_t capture;
     uint64_t what;
-    uint32_t waiter;     /* name of the method of the first wait */
-    uint32_t group;      /* of the first waiter */
+    uint32_t waiter;       /* name of the method of the first wait */
+    uint32_t group;        /* of the first waiter */
     uint64_t waits, wakes; /* waits, and those with a known waker */
     uint64_t wait_ns;
 };
@@ -61,9 +61,9 @@ struct learn_thread {
 };
 
 struct learn_group {
-    char stem[32]; /* the name of its threads, without the number */
-    char name[48]; /* the same, or with another number when several groups have one stem */
-    uint32_t root; /* name of the outermost method */
+    char stem[32];  /* the name of its threads, without the number */
+    char name[48];  /* the same, or with another number when several groups have one stem */
+    uint32_t root;  /* name of the outermost method */
     uint32_t count; /* threads, on average of the captures */
     uint32_t *threads, thread_count, thread_room;
     bool is_main, is_spawned, managed, loops; /* loops: it takes messages of a queue */
@@ -93,7 +93,8 @@ struct learn_app {
 };
 
 /* Builds the trees. Time that a capture has not seen splits no call: parts of one path before and after it are one
- * call. A thread with several outermost calls gets a method "thread NAME" around them. The captures must outlive the app. False: out of memory, or too many calls. */
+ * call. A thread with several outermost calls gets a method "thread NAME" around them. The captures must outlive the
+ * app. False: out of memory, or too many calls. */
 bool learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint32_t count);
 void learn_app_close(struct learn_app *a);
 

@@ -43,8 +43,8 @@ static void waiting_slice_end(struct strobe_sink *sink, const struct strobe_slic
     struct waiting_sink *w = (struct waiting_sink *)sink;
     struct sim_tracks *t = w->tracks;
     if (s->class == STROBE_SLICE_OFF_CPU && s->name == STROBE_NAME_RUNNABLE && t->track_count && !t->failed)
-        sim_track_idle(t, (uint32_t)t->track_count - 1, waiting_time(w, s->begin.time_ns), waiting_time(w, now->time_ns),
-                       sim_tracks_name(t, STROBE_RUNNABLE_TEXT));
+        sim_track_idle(t, (uint32_t)t->track_count - 1, waiting_time(w, s->begin.time_ns),
+                       waiting_time(w, now->time_ns), sim_tracks_name(t, STROBE_RUNNABLE_TEXT));
     w->to->slice_end(w->to, s, now);
 }
 
@@ -106,8 +106,7 @@ static enum strobe_status read_session(const struct strobe_reader *reader, struc
     struct strobe_function_tree *tree = NULL;
     enum strobe_status status = strobe_symbols_open(&reader->session, STROBE_SYMBOLS_NO_LINES, &symbols);
     if (status == STROBE_OK)
-        status =
-            strobe_function_tree_open(&reader->session.stacks, strobe_symbols_resolver(symbols), &tree);
+        status = strobe_function_tree_open(&reader->session.stacks, strobe_symbols_resolver(symbols), &tree);
     if (status == STROBE_OK) {
         strobe_function_tree_show_syscalls(tree, capture_in_syscall);
         status = build_tracks(reader, tree, out);

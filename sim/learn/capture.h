@@ -1,7 +1,8 @@
 /* Reads a capture for `learn`: a session of the engine, or a Perfetto trace that `strobe convert` or the lab wrote.
  *
  * The result has the form of the lab's own timelines (sim/score/tracks.h), with times from 0. Beyond what
- * sim_tracks_sink keeps, `idle` of a track also has the spans in which the thread waited for a processor, under the name
+ * sim_tracks_sink keeps, `idle` of a track also has the spans in which the thread waited for a processor, under the
+ * name
  * "[runnable]". The lab's true trace has the spans on processors instead (`cpu`). A Perfetto trace has no message ids.
  *
  * Reading half: allocates. Every value of the file is checked. */

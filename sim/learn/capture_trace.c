@@ -131,7 +131,7 @@ static void trace_slice_begin(void *ctx, const struct strobe_import_event *e)
     uint32_t name = sim_tracks_name(m->out, e->name);
     about->open[about->depth++] = (struct sim_span){now, (uint64_t)kind_of_wait(e->name) << 32 | name, class};
     if (!is_idle)
-        sim_track_call(m->out, e->thread, now, name, (enum sim_call_class)class);
+        sim_track_call(m->out, e->thread, now, name, (enum sim_call_class) class);
     m->failed |= m->out->failed != 0;
 }
 
@@ -248,7 +248,8 @@ static void find_trace_wakers(struct trace_import *m)
 static int trace_compare_slots(const void *left, const void *right)
 {
     const struct traced_slot *a = left, *b = right;
-    return a->begin_ns != b->begin_ns ? (a->begin_ns < b->begin_ns ? -1 : 1) : (a->core > b->core) - (a->core < b->core);
+    return a->begin_ns != b->begin_ns ? (a->begin_ns < b->begin_ns ? -1 : 1)
+                                      : (a->core > b->core) - (a->core < b->core);
 }
 
 /* Returns the only track of the list that lived during a slot, or UINT32_MAX. */
@@ -325,8 +326,8 @@ static void move_to_zero(struct sim_tracks *t)
             track->waits[k].release_ns -= first;
         }
         for (size_t k = 0; k < track->idle_count; k++)
-            track->idle[k] = (struct sim_span){track->idle[k].begin_ns - first, track->idle[k].end_ns - first,
-                                               track->idle[k].value};
+            track->idle[k] =
+                (struct sim_span){track->idle[k].begin_ns - first, track->idle[k].end_ns - first, track->idle[k].value};
         for (size_t k = 0; k < track->cpu_count; k++) {
             uint64_t begin = track->cpu[k].begin_ns;
             track->cpu[k].begin_ns = begin > first ? begin - first : 0;

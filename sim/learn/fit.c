@@ -74,9 +74,7 @@ static double fit_below(const struct sim_fit *f, double x)
 {
     switch (f->kind) {
     case SIM_DIST_UNIFORM:
-        return x <= (double)f->a   ? 0
-               : x >= (double)f->b ? 1
-                                   : (x - (double)f->a) / (double)(f->b - f->a);
+        return x <= (double)f->a ? 0 : x >= (double)f->b ? 1 : (x - (double)f->a) / (double)(f->b - f->a);
     case SIM_DIST_EXPONENTIAL: return x > 700 * (double)f->a ? 1 : 1 - sim_dist_exp(-x / (double)f->a);
     case SIM_DIST_LOGNORMAL: return x <= 0 ? 0 : normal_below(sim_dist_log(x / (double)f->a) / f->sigma);
     default: return x >= (double)f->a;

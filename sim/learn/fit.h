@@ -3,8 +3,8 @@
  *
  * The choice is the form with the smallest Kolmogorov-Smirnov distance from the sample. A form with parameters is
  * preferred to the list as long as its distance is not greater by more than SIM_FIT_BONUS and what chance explains:
- * SIM_FIT_CHANCE over the root of the sample's size. It also says what lies between and beyond the sample's values. Every
- * form keeps the sample's mean, apart from rounding.
+ * SIM_FIT_CHANCE over the root of the sample's size. It also says what lies between and beyond the sample's values.
+ * Every form keeps the sample's mean, apart from rounding.
  *
  * The distance of two distributions is the largest difference of their cumulative functions (Conover, "Practical
  * Nonparametric Statistics", 3rd ed., chapter 6). The normal distribution's function is approximated as in Abramowitz

@@ -126,8 +126,7 @@ static bool tune(struct learning *l, const struct learn_distances *d, unsigned r
         if (kind_has_waker(r->kind) && round == LEARN_WOKEN_ROUNDS - 1 && r->error > 0.03)
             time_kind(l, r->kind);
         else
-            l->tuning.shift_ns[r->kind] +=
-                (int64_t)(r->ns[1] / r->count[1]) - (int64_t)(r->ns[0] / r->count[0]);
+            l->tuning.shift_ns[r->kind] += (int64_t)(r->ns[1] / r->count[1]) - (int64_t)(r->ns[0] / r->count[0]);
         if (kind_is_lock(r->kind) && r->ns[0] * 200 > d->all_ns)
             goes_on |= tune_lock(l, r);
     }
@@ -251,7 +250,8 @@ void sim_learnt_print(const struct sim_learnt *learnt, FILE *out)
 {
     const struct learn_losses *l = &learnt->losses;
     if (l->methods)
-        fprintf(out, "  part of their callers   %" PRIu64 " methods, %.3f ms\n", l->methods, (double)l->method_ns / 1e6);
+        fprintf(out, "  part of their callers   %" PRIu64 " methods, %.3f ms\n", l->methods,
+                (double)l->method_ns / 1e6);
     if (l->unseen)
         fprintf(out, "  unseen time             %" PRIu64 " times, %.3f ms: written as computing\n", l->unseen,
                 (double)l->unseen_ns / 1e6);

@@ -309,11 +309,12 @@ static bool count_lock_waits(const struct learn_app *a, struct strobe_idmap *out
 {
     for (uint32_t i = 0; i < a->call_count; i++) {
         const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
-        bool is_lock = w && (w->kind == STROBE_KIND_MUTEX || w->kind == STROBE_KIND_RWLOCK ||
-                             w->kind == STROBE_KIND_MONITOR);
+        bool is_lock =
+            w && (w->kind == STROBE_KIND_MUTEX || w->kind == STROBE_KIND_RWLOCK || w->kind == STROBE_KIND_MONITOR);
         uint32_t object = is_lock ? learn_object_of(a, a->threads[a->calls[i].thread].capture, w) : LEARN_NONE;
         int fresh;
-        uint32_t *count = object == LEARN_NONE ? NULL : strobe_idmap_put(out, waiting_method(a, &a->calls[i]), object, &fresh);
+        uint32_t *count =
+            object == LEARN_NONE ? NULL : strobe_idmap_put(out, waiting_method(a, &a->calls[i]), object, &fresh);
         if (object != LEARN_NONE && !count)
             return false;
         if (count)
@@ -381,8 +382,8 @@ bool learn_app_mark(struct learn_app *a)
         return false;
     for (uint32_t i = 0; i < a->call_count; i++) {
         const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
-        if (w && kind_has_object(w->kind) && (w->what || w->kind == STROBE_KIND_PARK) && a->threads[a->calls[i].thread].group != LEARN_NONE &&
-            !add_object(a, &a->calls[i], w))
+        if (w && kind_has_object(w->kind) && (w->what || w->kind == STROBE_KIND_PARK) &&
+            a->threads[a->calls[i].thread].group != LEARN_NONE && !add_object(a, &a->calls[i], w))
             return false;
     }
     note_loopers(a);

@@ -28,9 +28,8 @@ struct side {
 
 static bool open_side(struct side *s, size_t names)
 {
-    *s = (struct side){.self_ns = calloc(names + 1, sizeof *s->self_ns),
-                       .calls = calloc(names + 1, sizeof *s->calls),
-                       .names = names};
+    *s = (struct side){
+        .self_ns = calloc(names + 1, sizeof *s->self_ns), .calls = calloc(names + 1, sizeof *s->calls), .names = names};
     return s->self_ns && s->calls;
 }
 
@@ -190,8 +189,8 @@ bool learn_compare(const struct learn_app *capture, const struct learn_app *repl
     struct side was = {0}, is = {0};
     uint32_t *a = malloc((capture->names.count + 1) * sizeof *a), *b = malloc((replay->names.count + 1) * sizeof *b);
     struct strobe_text_pool *names = &out->names;
-    *out = (struct learn_distances){.threads = {capture->thread_count / capture->capture_count,
-                                                replay->thread_count / replay->capture_count}};
+    *out = (struct learn_distances){
+        .threads = {capture->thread_count / capture->capture_count, replay->thread_count / replay->capture_count}};
     bool fine = a && b && number_names(capture, names, a) && number_names(replay, names, b) &&
                 open_side(&was, names->count) && open_side(&is, names->count) && fill_side(&was, capture, a) &&
                 fill_side(&is, replay, b);
@@ -236,8 +235,8 @@ static void print_waits(const struct learn_distances *d, FILE *out)
 static void print_messages(const struct learn_distances *d, FILE *out)
 {
     if (d->message_count)
-        fprintf(out, "\n  %-24s %8s %10s %10s %10s %10s %8s\n", "messages, ms", "number", "50 %", "90 %", "95 %", "99 %",
-                "error");
+        fprintf(out, "\n  %-24s %8s %10s %10s %10s %10s %8s\n", "messages, ms", "number", "50 %", "90 %", "95 %",
+                "99 %", "error");
     for (size_t i = 0; i < d->message_count; i++) {
         const struct learn_message_row *r = &d->messages[i];
         for (int side = 0; side < 2; side++)

@@ -1,11 +1,10 @@
 /* What `learn` compares: statistics of a capture and of the replay of the scenario that was learnt from it.
  *
- *   shares       of methods and waits: time in which each is the innermost call, as a share of the threads' time without
- *                unseen time. Distance: total variation, half the sum of all differences; and the largest difference
- *   waits        of each kind: their time per second of the app, their number, and the mean. Distance: relative error
- *   percentiles  of the durations of each kind of message, and of the methods that threads repeat at their outermost
- *                level. Distance: relative error
- *   durations    of calls, by method. Distance: Kolmogorov-Smirnov
+ *   shares       of methods and waits: time in which each is the innermost call, as a share of the threads' time
+ * without unseen time. Distance: total variation, half the sum of all differences; and the largest difference waits of
+ * each kind: their time per second of the app, their number, and the mean. Distance: relative error percentiles  of the
+ * durations of each kind of message, and of the methods that threads repeat at their outermost level. Distance:
+ * relative error durations    of calls, by method. Distance: Kolmogorov-Smirnov
  *
  * Allocates; not thread-safe. */
 #ifndef STROBE_SIM_LEARN_MEASURE_H
@@ -40,7 +39,7 @@ struct learn_duration_row {
 struct learn_distances {
     struct strobe_text_pool names; /* owns the names below */
     uint64_t threads[2];
-    uint64_t all_ns; /* the threads' time in the capture */
+    uint64_t all_ns;                 /* the threads' time in the capture */
     double variation, largest_share; /* 0 to 1 */
     const char *largest_method;
     struct learn_wait_row waits[STROBE_KIND_COUNT];

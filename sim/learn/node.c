@@ -48,8 +48,8 @@ static void add_collection(struct item_lister *l, uint64_t from_ns, const struct
 {
     uint64_t begin = m->time_ns > m->ns ? m->time_ns - m->ns : 0;
     add_computing(l, from_ns, begin > from_ns ? begin : from_ns);
-    add_item(l, (struct learn_item){.kind = LEARN_SLOT_MARK, .sub = m->kind, .what = 0, .ns = m->ns,
-                                    .begin_ns = m->time_ns});
+    add_item(l, (struct learn_item){
+                    .kind = LEARN_SLOT_MARK, .sub = m->kind, .what = 0, .ns = m->ns, .begin_ns = m->time_ns});
 }
 
 /* Adds computing up to a time, and the marks up to it. */
@@ -61,11 +61,10 @@ static void add_segment(struct item_lister *l, uint64_t from_ns, uint64_t to_ns)
             add_collection(l, from_ns, m);
         } else {
             add_computing(l, from_ns, m->time_ns);
-            add_item(l, (struct learn_item){.kind = LEARN_SLOT_MARK,
-                                            .sub = m->kind,
-                                            .what = m->object,
-                                            .ns = m->ns,
-                                            .begin_ns = m->time_ns});
+            add_item(
+                l,
+                (struct learn_item){
+                    .kind = LEARN_SLOT_MARK, .sub = m->kind, .what = m->object, .ns = m->ns, .begin_ns = m->time_ns});
         }
         from_ns = m->time_ns > from_ns ? m->time_ns : from_ns;
     }
@@ -138,11 +137,8 @@ static void add_called(struct item_lister *l, uint32_t call)
 {
     const struct learn_call *c = &l->a->calls[call];
     const struct sim_wait *w = learn_wait_of(l->a, c);
-    struct learn_item item = {.kind = LEARN_SLOT_CALL,
-                              .what = c->name,
-                              .ns = c->end_ns - c->begin_ns,
-                              .begin_ns = c->begin_ns,
-                              .call = call};
+    struct learn_item item = {
+        .kind = LEARN_SLOT_CALL, .what = c->name, .ns = c->end_ns - c->begin_ns, .begin_ns = c->begin_ns, .call = call};
     if (c->class == SIM_CALL_METHOD) {
         add_calls_of_locks(l, item);
         skip_marks(l, c->end_ns);
@@ -205,8 +201,8 @@ static struct learn_slot *find_slot(struct learn_node *n, struct strobe_idmap *i
     if (fresh) {
         if (!strobe_array_reserve(&n->slots, &n->slot_room, n->slot_count + 1))
             return NULL;
-        n->slots[n->slot_count] =
-            (struct learn_slot){.kind = item->kind, .sub = item->sub, .what = item->what, .run = run, .id = n->slot_count};
+        n->slots[n->slot_count] = (struct learn_slot){
+            .kind = item->kind, .sub = item->sub, .what = item->what, .run = run, .id = n->slot_count};
         *place = n->slot_count++;
     }
     return &n->slots[*place];
@@ -214,7 +210,7 @@ static struct learn_slot *find_slot(struct learn_node *n, struct strobe_idmap *i
 
 /* Numbers of runs of the current instance, by item without its run. */
 struct run_counts {
-    struct strobe_idmap of; /* -> number of runs so far */
+    struct strobe_idmap of;        /* -> number of runs so far */
     uint64_t last_kind, last_what; /* the last item that was no computing */
 };
 
@@ -245,8 +241,8 @@ static bool add_to_slot(struct learn_slot *s, const struct learn_item *item, uin
         s->entries[s->count - 1].ns += item->ns;
         return true;
     }
-    s->entries[s->count++] =
-        (struct learn_entry){.instance = instance, .call = item->call, .ns = item->ns, .begin_ns = item->begin_ns, .woken = item->woken};
+    s->entries[s->count++] = (struct learn_entry){
+        .instance = instance, .call = item->call, .ns = item->ns, .begin_ns = item->begin_ns, .woken = item->woken};
     return true;
 }
 

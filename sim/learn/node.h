@@ -3,8 +3,8 @@
  *
  * Executions differ, so a slot is not in each of them, or several times. Two items are in one slot when they are of the
  * same kind, concern the same thing, and are in the same run of it: the first run of calls of A, the second after
- * something else, and so on; from LEARN_RUNS on, runs share a slot. What the method computes after the items of one slot
- * is one slot. Slots are ordered by their mean place. */
+ * something else, and so on; from LEARN_RUNS on, runs share a slot. What the method computes after the items of one
+ * slot is one slot. Slots are ordered by their mean place. */
 #ifndef STROBE_SIM_LEARN_NODE_H
 #define STROBE_SIM_LEARN_NODE_H
 
@@ -50,7 +50,7 @@ struct learn_entry {
 struct learn_slot {
     enum learn_slot_kind kind;
     uint32_t sub, what, run, id; /* of computing, what: the id of the slot before it, or LEARN_NONE */
-    uint64_t place_sum, places; /* of the first item in an instance: its place among 1024 */
+    uint64_t place_sum, places;  /* of the first item in an instance: its place among 1024 */
     struct learn_entry *entries; /* in order of instances */
     size_t count, room;
 };

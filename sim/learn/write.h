@@ -28,10 +28,10 @@ struct learn_tuning {
 
 /* What the language, or the learner, leaves out. */
 struct learn_losses {
-    uint64_t methods, method_ns;                      /* too short to be methods of their own: part of their callers */
-    uint64_t as_others[STROBE_KIND_COUNT];            /* waits that are written as those of another kind */
-    uint64_t unseen, unseen_ns;                       /* unseen time counts as computing */
-    uint64_t odd_messages;                            /* posts without a poster */
+    uint64_t methods, method_ns;           /* too short to be methods of their own: part of their callers */
+    uint64_t as_others[STROBE_KIND_COUNT]; /* waits that are written as those of another kind */
+    uint64_t unseen, unseen_ns;            /* unseen time counts as computing */
+    uint64_t odd_messages;                 /* posts without a poster */
 };
 
 struct learn_plan {

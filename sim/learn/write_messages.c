@@ -92,7 +92,8 @@ static bool is_burst(const struct learn_app *a, const struct learn_posted *p)
     uint64_t last = 0, gap = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         last = p->spans[i].begin_ns > last ? p->spans[i].begin_ns : last;
-        if (i && p->spans[i].begin_ns > p->spans[i - 1].begin_ns && p->spans[i].begin_ns - p->spans[i - 1].begin_ns > gap)
+        if (i && p->spans[i].begin_ns > p->spans[i - 1].begin_ns &&
+            p->spans[i].begin_ns - p->spans[i - 1].begin_ns > gap)
             gap = p->spans[i].begin_ns - p->spans[i - 1].begin_ns;
     }
     return p->count <= BURST_LEAST || (p->count <= BURST_MOST && last + 2 * gap < a->end_ns);

@@ -60,12 +60,9 @@ struct wait_form {
 
 /* The operations of waits that take a time. */
 static const struct wait_form wait_forms[STROBE_KIND_COUNT] = {
-    [STROBE_KIND_READ] = {"read 4KiB takes", true},
-    [STROBE_KIND_WRITE] = {"write 4KiB takes", true},
-    [STROBE_KIND_OPEN] = {"open takes", true},
-    [STROBE_KIND_SYNC] = {"sync takes", true},
-    [STROBE_KIND_NET] = {"net 4KiB takes", true},
-    [STROBE_KIND_IPC] = {"ipc takes", true},
+    [STROBE_KIND_READ] = {"read 4KiB takes", true}, [STROBE_KIND_WRITE] = {"write 4KiB takes", true},
+    [STROBE_KIND_OPEN] = {"open takes", true},      [STROBE_KIND_SYNC] = {"sync takes", true},
+    [STROBE_KIND_NET] = {"net 4KiB takes", true},   [STROBE_KIND_IPC] = {"ipc takes", true},
     [STROBE_KIND_SLEEP] = {"sleep", true},
 };
 
@@ -99,7 +96,8 @@ static void put_timeout(struct learn_writer *w, const struct learn_slot *s, stru
 /* Returns the word before the number of the innermost lock held here, when a wait for a condition may release it. */
 static const char *name_of_held(const struct learn_writer *w)
 {
-    enum strobe_kind kind = w->held_count && w->holds_here ? w->a->objects[w->held[w->held_count - 1]].kind : STROBE_KIND_NONE;
+    enum strobe_kind kind =
+        w->held_count && w->holds_here ? w->a->objects[w->held[w->held_count - 1]].kind : STROBE_KIND_NONE;
     return kind == STROBE_KIND_MUTEX ? "mutex" : kind == STROBE_KIND_MONITOR ? "monitor" : NULL;
 }
 
@@ -310,7 +308,7 @@ static void put_slot(struct learn_writer *w, const struct learn_node *n, const s
         w->failed = true;
     } else if (sample.instances) {
         uint64_t all = subset.count, some = sample.instances;
-        bool is_choice = some < all, repeats = sample.ns_count > sample.instances;
+        bool is_choice = some<all, repeats = sample.ns_count> sample.instances;
         while (all > LEARN_WEIGHT_MAX) {
             all = (all + 1) / 2;
             some = (some + 1) / 2;
@@ -364,7 +362,9 @@ static uint32_t find_held_parts(const struct learn_writer *w, const struct learn
 
 static const char *lock_word(enum strobe_kind kind)
 {
-    return kind == STROBE_KIND_MONITOR ? "synchronized monitor" : kind == STROBE_KIND_RWLOCK ? "write_lock rwlock" : "lock mutex";
+    return kind == STROBE_KIND_MONITOR  ? "synchronized monitor"
+           : kind == STROBE_KIND_RWLOCK ? "write_lock rwlock"
+                                        : "lock mutex";
 }
 
 static void put_slots(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset,

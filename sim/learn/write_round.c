@@ -61,12 +61,13 @@ static double sum_lengths(const struct learn_node *n, struct round_length *all, 
 /* True when the slots of the node depend on one another, by the variance of their sum. */
 static bool depends_on_parts(const struct learn_node *n, double together, double apart)
 {
-    return n->instances >= ROUND_INSTANCES_LEAST && n->slot_count > 1 && (together < apart * 0.8 || together > apart * 1.25);
+    return n->instances >= ROUND_INSTANCES_LEAST && n->slot_count > 1 &&
+           (together < apart * 0.8 || together > apart * 1.25);
 }
 
 /* Puts a choice of parts. `single`: of each part, one instance stands for all. */
-static void put_parts(struct learn_writer *w, const struct learn_node *n, const struct round_length *sorted, bool single,
-                      struct sim_text *body, int indent)
+static void put_parts(struct learn_writer *w, const struct learn_node *n, const struct round_length *sorted,
+                      bool single, struct sim_text *body, int indent)
 {
     uint32_t most = single ? ROUND_SINGLES_MAX : ROUND_PARTS_MAX;
     uint32_t parts = n->instances < most ? n->instances : most;
@@ -217,7 +218,8 @@ static uint64_t end_of_prefix(const struct learn_items *items, const struct repe
         if (!parts_rounds(i))
             continue;
         for (size_t m = 0; m < items->count && others < 2; m++)
-            others += items->items[m].kind == i->kind && items->items[m].sub == i->sub && items->items[m].what == i->what;
+            others +=
+                items->items[m].kind == i->kind && items->items[m].sub == i->sub && items->items[m].what == i->what;
         if (others == 1)
             end_ns = i->begin_ns + i->ns;
     }

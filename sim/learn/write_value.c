@@ -50,8 +50,9 @@ static void put_fitted(struct sim_text *t, uint64_t value, bool is_time)
 void learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time)
 {
     static const char *const words[] = {
-        [SIM_DIST_CONSTANT] = " ", [SIM_DIST_UNIFORM] = " ", [SIM_DIST_EXPONENTIAL] = " exp(",
-        [SIM_DIST_LOGNORMAL] = " lognormal(", [SIM_DIST_LIST] = " one_of(",
+        [SIM_DIST_CONSTANT] = " ",        [SIM_DIST_UNIFORM] = " ",
+        [SIM_DIST_EXPONENTIAL] = " exp(", [SIM_DIST_LOGNORMAL] = " lognormal(",
+        [SIM_DIST_LIST] = " one_of(",
     };
     sim_text_put(t, "%s", words[f->kind]);
     if (f->kind != SIM_DIST_LIST)

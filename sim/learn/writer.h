@@ -30,8 +30,8 @@ struct learn_posted {
     uint32_t name;  /* of the method */
     uint32_t group; /* of the first loopers, whose number is that of the queue */
     uint64_t marks, messages;
-    uint64_t period_ns; /* of a frame; else 0 */
-    bool is_burst;      /* there are few, or none in the last part of the captures: each is posted at its time */
+    uint64_t period_ns;       /* of a frame; else 0 */
+    bool is_burst;            /* there are few, or none in the last part of the captures: each is posted at its time */
     struct learn_span *spans; /* in order of threads and times */
     uint32_t count, room;
     char key[LEARN_KEY_BYTES];
