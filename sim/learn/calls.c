@@ -37,7 +37,7 @@ static uint32_t learn_name_of(struct learn_app *a, const struct sim_tracks *from
     return number == UINT32_MAX ? 0 : number;
 }
 
-static struct learn_call *add_call(struct learn_app *a, const struct learn_call *call)
+static struct learn_call *append_call(struct learn_app *a, const struct learn_call *call)
 {
     if (a->call_count >= LEARN_CALLS_MAX || !strobe_array_reserve(&a->calls, &a->call_room, a->call_count + 1)) {
         a->failed = true;
@@ -159,7 +159,7 @@ static void read_call_begin(struct learn_app *a, struct call_reader *r, uint32_t
                                .first = LEARN_NONE,
                                .next = LEARN_NONE};
     call = a->call_count;
-    if (!add_call(a, &fresh))
+    if (!append_call(a, &fresh))
         return;
     link_call(a, &r->path[r->depth - 1], call);
     push_path(a, r, (struct open_path){call, LEARN_NONE, LEARN_NONE});
@@ -197,7 +197,7 @@ static bool read_calls(struct learn_app *a, uint32_t number)
     if (!track->event_count)
         return true;
     uint32_t outer = a->call_count;
-    if (add_call(a, &around))
+    if (append_call(a, &around))
         push_path(a, &r, (struct open_path){outer, LEARN_NONE, LEARN_NONE});
     for (size_t i = 0; i < track->event_count && !a->failed; i++) {
         const struct sim_event *e = &track->events[i];
@@ -216,12 +216,12 @@ static bool read_calls(struct learn_app *a, uint32_t number)
     return !a->failed;
 }
 
-const struct sim_wait *learn_wait_of(const struct learn_app *a, const struct learn_call *c)
+const struct sim_wait *sim_learn_wait_of(const struct learn_app *a, const struct learn_call *c)
 {
     return c->wait ? &a->threads[c->thread].track->waits[c->wait - 1] : NULL;
 }
 
-uint32_t learn_last_begun(const struct learn_app *a, const struct learn_thread *t, uint64_t at)
+uint32_t sim_learn_last_begun(const struct learn_app *a, const struct learn_thread *t, uint64_t at)
 {
     uint32_t low = t->first_call, high = t->end_call;
     while (low < high) {
@@ -234,26 +234,26 @@ uint32_t learn_last_begun(const struct learn_app *a, const struct learn_thread *
     return low > t->first_call ? low - 1 : LEARN_NONE;
 }
 
-uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
+uint32_t sim_learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
 {
     uint64_t at = time_ns ? time_ns - 1 : 0;
-    uint32_t call = learn_last_begun(a, t, at);
+    uint32_t call = sim_learn_last_begun(a, t, at);
     while (call != LEARN_NONE && (a->calls[call].end_ns <= at || a->calls[call].class != SIM_CALL_METHOD))
         call = a->calls[call].parent;
     return call;
 }
 
-uint32_t learn_running_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
+uint32_t sim_learn_running_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns)
 {
     uint64_t at = time_ns ? time_ns - 1 : 0;
-    uint32_t call = learn_last_begun(a, t, at);
+    uint32_t call = sim_learn_last_begun(a, t, at);
     while (call != LEARN_NONE && a->calls[call].end_ns <= at)
         call = a->calls[call].parent;
     bool waits = call != LEARN_NONE && a->calls[call].class == SIM_CALL_WAIT;
-    return waits && a->calls[call].begin_ns + START_LATE_NS < at ? LEARN_NONE : learn_method_at(a, t, time_ns);
+    return waits && a->calls[call].begin_ns + START_LATE_NS < at ? LEARN_NONE : sim_learn_method_at(a, t, time_ns);
 }
 
-uint32_t learn_next_call_in(const struct learn_app *a, uint32_t call, uint64_t time_ns)
+uint32_t sim_learn_next_call_in(const struct learn_app *a, uint32_t call, uint64_t time_ns)
 {
     const struct learn_thread *t = &a->threads[a->calls[call].thread];
     uint32_t low = t->first_call, high = t->end_call;
@@ -279,14 +279,14 @@ static bool takes_messages(const struct learn_app *a, uint32_t call)
     if (c->class != SIM_CALL_METHOD)
         return false;
     for (uint32_t child = c->first; child != LEARN_NONE; child = a->calls[child].next) {
-        const struct sim_wait *w = learn_wait_of(a, &a->calls[child]);
+        const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[child]);
         polls += w && w->kind == STROBE_KIND_POLL && w->what;
         messages += polls && a->calls[child].class == SIM_CALL_METHOD;
     }
     return polls >= 2 && messages >= 2;
 }
 
-bool learn_is_looper(const struct learn_app *a, uint32_t call)
+bool sim_learn_is_looper(const struct learn_app *a, uint32_t call)
 {
     return a->calls[call].loops;
 }
@@ -330,7 +330,7 @@ static uint64_t spans_until(const struct learn_thread *t, const struct sim_span 
     return t->busy_before[low - 1] + (end > last->begin_ns ? end - last->begin_ns : 0);
 }
 
-uint64_t learn_busy_ns(const struct learn_app *a, const struct learn_thread *t, uint64_t from_ns, uint64_t to_ns)
+uint64_t sim_learn_busy_ns(const struct learn_app *a, const struct learn_thread *t, uint64_t from_ns, uint64_t to_ns)
 {
     const struct sim_track *track = t->track;
     (void)a;
@@ -434,13 +434,13 @@ static void find_loopers(struct learn_app *a)
     for (uint32_t i = 0; i < a->call_count; i++)
         any |= a->calls[i].loops = takes_messages(a, i);
     for (uint32_t i = 0; any && i < a->call_count; i++) {
-        const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
+        const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[i]);
         if (w && w->kind == STROBE_KIND_POLL && w->what && a->calls[i].parent != LEARN_NONE)
             a->calls[a->calls[i].parent].loops = true;
     }
 }
 
-bool learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint32_t count)
+bool sim_learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint32_t count)
 {
     size_t threads = 0;
     *a = (struct learn_app){.captures = captures, .capture_count = count};
@@ -458,7 +458,7 @@ bool learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint
     return true;
 }
 
-void learn_app_close(struct learn_app *a)
+void sim_learn_app_close(struct learn_app *a)
 {
     for (uint32_t i = 0; i < a->thread_count; i++)
         free(a->threads[i].busy_before);

@@ -23,7 +23,7 @@ struct learn_call {
     uint32_t parent;      /* in calls; LEARN_NONE: outermost */
     uint32_t first, next; /* first call in it, next call in its parent; LEARN_NONE */
     uint32_t wait;        /* number in the track's waits + 1; 0: no wait, or without details */
-    bool loops;           /* it takes messages of a queue: see learn_is_looper */
+    bool loops;           /* it takes messages of a queue: see sim_learn_is_looper */
 };
 
 /* What happens in a call besides calls. */
@@ -95,38 +95,38 @@ struct learn_app {
 /* Builds the trees. Time that a capture has not seen splits no call: parts of one path before and after it are one
  * call. A thread with several outermost calls gets a method "thread NAME" around them. The captures must outlive the
  * app. False: out of memory, or too many calls. */
-bool learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint32_t count);
-void learn_app_close(struct learn_app *a);
+bool sim_learn_app_open(struct learn_app *a, const struct sim_tracks *captures, uint32_t count);
+void sim_learn_app_close(struct learn_app *a);
 
 /* Adds the marks: needs all threads and groups. */
-bool learn_app_mark(struct learn_app *a);
+bool sim_learn_app_mark(struct learn_app *a);
 
 /* Returns the CPU time of a thread between two times, as far as the capture knows: without the time in which it waited
  * for a processor. */
-uint64_t learn_busy_ns(const struct learn_app *a, const struct learn_thread *t, uint64_t from_ns, uint64_t to_ns);
+uint64_t sim_learn_busy_ns(const struct learn_app *a, const struct learn_thread *t, uint64_t from_ns, uint64_t to_ns);
 
 /* Returns the last call of a thread that began at a time or before, or LEARN_NONE. */
-uint32_t learn_last_begun(const struct learn_app *a, const struct learn_thread *t, uint64_t at);
+uint32_t sim_learn_last_begun(const struct learn_app *a, const struct learn_thread *t, uint64_t at);
 
 /* Returns the innermost method that was open right before a time, or LEARN_NONE. */
-uint32_t learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns);
+uint32_t sim_learn_method_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns);
 
 /* The same; LEARN_NONE also when the thread has waited for a while: it has not started a thread that begins then. */
-uint32_t learn_running_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns);
+uint32_t sim_learn_running_at(const struct learn_app *a, const struct learn_thread *t, uint64_t time_ns);
 
 /* Returns the first call in `call` that begins at the time or later, or LEARN_NONE. */
-uint32_t learn_next_call_in(const struct learn_app *a, uint32_t call, uint64_t time_ns);
+uint32_t sim_learn_next_call_in(const struct learn_app *a, uint32_t call, uint64_t time_ns);
 
 /* Returns the wait of a call, or NULL. */
-const struct sim_wait *learn_wait_of(const struct learn_app *a, const struct learn_call *c);
+const struct sim_wait *sim_learn_wait_of(const struct learn_app *a, const struct learn_call *c);
 
 /* Returns the object of a wait, or LEARN_NONE. */
-uint32_t learn_object_of(const struct learn_app *a, uint32_t capture, const struct sim_wait *w);
+uint32_t sim_learn_object_of(const struct learn_app *a, uint32_t capture, const struct sim_wait *w);
 
 /* Returns the thread of a capture's track. */
-uint32_t learn_thread_of_track(const struct learn_app *a, uint32_t capture, int32_t track);
+uint32_t sim_learn_thread_of_track(const struct learn_app *a, uint32_t capture, int32_t track);
 
 /* True when the call takes messages of a queue: the waits in it are polls of one, and its calls are messages. */
-bool learn_is_looper(const struct learn_app *a, uint32_t call);
+bool sim_learn_is_looper(const struct learn_app *a, uint32_t call);
 
 #endif

@@ -48,8 +48,8 @@ static enum strobe_status compare_replays(const struct learning *l, const struct
 {
     struct learn_app replay;
     *out = (struct learn_distances){.threads = {0}};
-    bool fine = learn_app_open(&replay, truths, l->options->replays) && learn_compare(&l->app, &replay, out);
-    learn_app_close(&replay);
+    bool fine = sim_learn_app_open(&replay, truths, l->options->replays) && sim_learn_compare(&l->app, &replay, out);
+    sim_learn_app_close(&replay);
     return fine ? STROBE_OK : STROBE_IO;
 }
 
@@ -170,11 +170,11 @@ static void keep_learnt(struct learning *l, struct sim_learnt *out, char *text, 
 {
     if (out->text && badness_of(d) >= badness_of(&out->distances)) {
         free(text);
-        learn_distances_close(d);
+        sim_learn_distances_close(d);
         return;
     }
     free(out->text);
-    learn_distances_close(&out->distances);
+    sim_learn_distances_close(&out->distances);
     out->text = text;
     out->distances = *d;
     out->losses = l->plan.losses;
@@ -186,7 +186,7 @@ static enum strobe_status learn_rounds(struct learning *l, struct sim_learnt *ou
 {
     for (unsigned r = 0; r < LEARN_TUNINGS; r++) {
         struct learn_distances d;
-        char *text = learn_write_scenario(&l->app, &l->plan);
+        char *text = sim_learn_write_scenario(&l->app, &l->plan);
         if (!text)
             return STROBE_IO;
         if (!l->options->replays) {
@@ -217,7 +217,7 @@ enum strobe_status sim_learn(const struct sim_tracks *captures, uint32_t count, 
     *out = (struct sim_learnt){0};
     strobe_error_clear(error);
     snprintf(about, sizeof about, "Learnt from %u capture%s", count, count > 1 ? "s" : "");
-    if (learn_app_open(&l.app, captures, count) && learn_app_mark(&l.app)) {
+    if (sim_learn_app_open(&l.app, captures, count) && sim_learn_app_mark(&l.app)) {
         l.plan = (struct learn_plan){.name = options->name,
                                      .about = about,
                                      .cores = options->cores ? options->cores : cores_of(&l.app),
@@ -233,14 +233,14 @@ enum strobe_status sim_learn(const struct sim_tracks *captures, uint32_t count, 
     if (status == STROBE_IO && error && !error->text[0])
         strobe_error_set(error, "out of memory");
     free(l.tuning.timed);
-    learn_app_close(&l.app);
+    sim_learn_app_close(&l.app);
     return status;
 }
 
 void sim_learnt_free(struct sim_learnt *learnt)
 {
     free(learnt->text);
-    learn_distances_close(&learnt->distances);
+    sim_learn_distances_close(&learnt->distances);
     *learnt = (struct sim_learnt){0};
 }
 
@@ -264,5 +264,5 @@ void sim_learnt_print(const struct sim_learnt *learnt, FILE *out)
         fprintf(out, "  posted by the previous  %" PRIu64 " messages: the capture does not show who posted them\n",
                 l->odd_messages);
     if (learnt->is_replayed)
-        learn_print_distances(&learnt->distances, out);
+        sim_learn_print_distances(&learnt->distances, out);
 }

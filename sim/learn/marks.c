@@ -17,7 +17,7 @@ static bool kind_has_object(enum strobe_kind kind)
            kind == STROBE_KIND_COND || kind == STROBE_KIND_SEM || kind == STROBE_KIND_PARK || kind == STROBE_KIND_POLL;
 }
 
-uint32_t learn_object_of(const struct learn_app *a, uint32_t capture, const struct sim_wait *w)
+uint32_t sim_learn_object_of(const struct learn_app *a, uint32_t capture, const struct sim_wait *w)
 {
     const uint32_t *place = strobe_idmap_get(&a->object_ids, (uint64_t)capture << 8 | w->kind, w->what);
     return kind_has_object(w->kind) && place ? *place : LEARN_NONE;
@@ -90,7 +90,7 @@ static bool add_mark(struct learn_app *a, struct learn_mark m)
     return true;
 }
 
-uint32_t learn_thread_of_track(const struct learn_app *a, uint32_t capture, int32_t track)
+uint32_t sim_learn_thread_of_track(const struct learn_app *a, uint32_t capture, int32_t track)
 {
     uint32_t thread = (uint32_t)track;
     for (uint32_t c = 0; c < capture; c++)
@@ -104,8 +104,8 @@ static bool mark_waker(struct learn_app *a, const struct learn_call *c, const st
     uint32_t capture = a->threads[c->thread].capture;
     struct learn_mark m = {.time_ns = w->release_ns,
                            .ns = 1,
-                           .thread = learn_thread_of_track(a, capture, w->waker),
-                           .object = learn_object_of(a, capture, w)};
+                           .thread = sim_learn_thread_of_track(a, capture, w->waker),
+                           .object = sim_learn_object_of(a, capture, w)};
     switch (w->kind) {
     case STROBE_KIND_MUTEX:
     case STROBE_KIND_RWLOCK:
@@ -115,7 +115,7 @@ static bool mark_waker(struct learn_app *a, const struct learn_call *c, const st
     case STROBE_KIND_PARK: m.kind = LEARN_MARK_WAKE; break;
     case STROBE_KIND_POLL:
         if (c->next == LEARN_NONE || a->calls[c->next].class != SIM_CALL_METHOD || c->parent == LEARN_NONE ||
-            !learn_is_looper(a, c->parent))
+            !sim_learn_is_looper(a, c->parent))
             return true;
         m.kind = LEARN_MARK_POST;
         m.object = a->calls[c->next].name;
@@ -184,7 +184,7 @@ static uint32_t spawner_at(const struct learn_app *a, uint32_t started, const ui
         if (t->capture != s->capture || t->group == s->group || t->group == LEARN_NONE ||
             t->track->begin_ns >= time_ns || t->track->end_ns < time_ns)
             continue;
-        uint32_t call = learn_running_at(a, t, time_ns);
+        uint32_t call = sim_learn_running_at(a, t, time_ns);
         if (call == LEARN_NONE || (chosen_only && !hits[a->calls[call].name]))
             continue;
         bool joins = a->joins[t->group * a->group_count + s->group];
@@ -207,7 +207,7 @@ static void count_spawners(const struct learn_app *a, const struct learn_group *
             if (t->capture != s->capture || t->group == s->group || t->group == LEARN_NONE ||
                 t->track->begin_ns >= s->track->begin_ns || t->track->end_ns < s->track->begin_ns)
                 continue;
-            uint32_t call = learn_running_at(a, t, s->track->begin_ns);
+            uint32_t call = sim_learn_running_at(a, t, s->track->begin_ns);
             if (call != LEARN_NONE)
                 hits[a->calls[call].name]++;
         }
@@ -273,15 +273,15 @@ static void note_loopers(struct learn_app *a)
 {
     for (uint32_t i = 0; i < a->call_count; i++) {
         const struct learn_call *c = &a->calls[i];
-        const struct sim_wait *w = learn_wait_of(a, c);
+        const struct sim_wait *w = sim_learn_wait_of(a, c);
         uint32_t group = a->threads[c->thread].group;
         if (group == LEARN_NONE || !w)
             continue;
         a->groups[group].managed |= w->kind == STROBE_KIND_GC;
         if (w->kind == STROBE_KIND_POLL && c->parent != LEARN_NONE && !a->groups[group].loops &&
-            learn_is_looper(a, c->parent)) {
+            sim_learn_is_looper(a, c->parent)) {
             a->groups[group].loops = true;
-            a->groups[group].queue = learn_object_of(a, a->threads[c->thread].capture, w);
+            a->groups[group].queue = sim_learn_object_of(a, a->threads[c->thread].capture, w);
         }
     }
 }
@@ -291,11 +291,11 @@ static bool note_joins(struct learn_app *a)
 {
     a->joins = calloc((size_t)a->group_count * a->group_count + 1, sizeof *a->joins);
     for (uint32_t i = 0; a->joins && i < a->call_count; i++) {
-        const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
+        const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[i]);
         const struct learn_thread *t = &a->threads[a->calls[i].thread];
         if (!w || w->kind != STROBE_KIND_THREAD || w->waker == SIM_NOBODY || t->group == LEARN_NONE)
             continue;
-        uint32_t ended = a->threads[learn_thread_of_track(a, t->capture, w->waker)].group;
+        uint32_t ended = a->threads[sim_learn_thread_of_track(a, t->capture, w->waker)].group;
         if (ended != LEARN_NONE)
             a->joins[t->group * a->group_count + ended] = true;
     }
@@ -308,10 +308,10 @@ static bool note_joins(struct learn_app *a)
 static bool count_lock_waits(const struct learn_app *a, struct strobe_idmap *out)
 {
     for (uint32_t i = 0; i < a->call_count; i++) {
-        const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
+        const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[i]);
         bool is_lock =
             w && (w->kind == STROBE_KIND_MUTEX || w->kind == STROBE_KIND_RWLOCK || w->kind == STROBE_KIND_MONITOR);
-        uint32_t object = is_lock ? learn_object_of(a, a->threads[a->calls[i].thread].capture, w) : LEARN_NONE;
+        uint32_t object = is_lock ? sim_learn_object_of(a, a->threads[a->calls[i].thread].capture, w) : LEARN_NONE;
         int fresh;
         uint32_t *count =
             object == LEARN_NONE ? NULL : strobe_idmap_put(out, waiting_method(a, &a->calls[i]), object, &fresh);
@@ -332,7 +332,7 @@ static bool waits_for_lock(const struct learn_app *a, const struct strobe_idmap 
 /* Returns the call in `call` that ended last before a time, or LEARN_NONE. */
 static uint32_t ended_before(const struct learn_app *a, const struct learn_thread *t, uint32_t call, uint64_t time_ns)
 {
-    uint32_t at = learn_last_begun(a, t, time_ns);
+    uint32_t at = sim_learn_last_begun(a, t, time_ns);
     while (at != LEARN_NONE && at != call && a->calls[at].parent != call)
         at = a->calls[at].parent;
     return at == call || at == LEARN_NONE || a->calls[at].end_ns > time_ns ? LEARN_NONE : at;
@@ -343,7 +343,7 @@ static uint32_t ended_before(const struct learn_app *a, const struct learn_threa
 static bool place_release(const struct learn_app *a, const struct strobe_idmap *waits, struct learn_mark *m)
 {
     const struct learn_thread *t = &a->threads[m->thread];
-    uint32_t call = learn_method_at(a, t, m->time_ns);
+    uint32_t call = sim_learn_method_at(a, t, m->time_ns);
     if (call == LEARN_NONE || waits_for_lock(a, waits, call, m->object))
         return call != LEARN_NONE;
     uint32_t before = ended_before(a, t, call, m->time_ns);
@@ -376,19 +376,19 @@ static bool place_releases(struct learn_app *a)
     return fine;
 }
 
-bool learn_app_mark(struct learn_app *a)
+bool sim_learn_app_mark(struct learn_app *a)
 {
     if (!note_joins(a))
         return false;
     for (uint32_t i = 0; i < a->call_count; i++) {
-        const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
+        const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[i]);
         if (w && kind_has_object(w->kind) && (w->what || w->kind == STROBE_KIND_PARK) &&
             a->threads[a->calls[i].thread].group != LEARN_NONE && !add_object(a, &a->calls[i], w))
             return false;
     }
     note_loopers(a);
     for (uint32_t i = 0; i < a->call_count; i++) {
-        const struct sim_wait *w = learn_wait_of(a, &a->calls[i]);
+        const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[i]);
         if (w && w->waker != SIM_NOBODY && !mark_waker(a, &a->calls[i], w))
             return false;
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MESSAGES_LEAST = 20 };
-const double learn_percentiles[LEARN_PERCENTILES] = {0.5, 0.9, 0.95, 0.99};
+const double sim_learn_percentiles[LEARN_PERCENTILES] = {0.5, 0.9, 0.95, 0.99};
 
 /* Durations of the calls of one name. */
 struct durations {
@@ -52,7 +52,7 @@ static bool add_duration(struct durations *d, uint64_t ns)
 static bool add_side_call(struct side *s, const struct learn_app *a, const uint32_t *number, uint32_t call)
 {
     const struct learn_call *c = &a->calls[call];
-    const struct sim_wait *w = learn_wait_of(a, c);
+    const struct sim_wait *w = sim_learn_wait_of(a, c);
     uint64_t ns = c->end_ns - c->begin_ns, inner = 0;
     for (uint32_t i = c->first; i != LEARN_NONE; i = a->calls[i].next)
         inner += a->calls[i].end_ns - a->calls[i].begin_ns;
@@ -136,10 +136,10 @@ static void compare_messages(const struct side *was, const struct side *is, cons
         struct learn_message_row *row = &out->messages[out->message_count++];
         *row = (struct learn_message_row){.name = names->texts[i], .count = {a->count, b->count}};
         for (unsigned p = 0; p < LEARN_PERCENTILES; p++) {
-            row->ns[0][p] = sim_fit_percentile(a->ns, a->count, learn_percentiles[p]);
-            row->ns[1][p] = sim_fit_percentile(b->ns, b->count, learn_percentiles[p]);
+            row->ns[0][p] = sim_fit_percentile(a->ns, a->count, sim_learn_percentiles[p]);
+            row->ns[1][p] = sim_fit_percentile(b->ns, b->count, sim_learn_percentiles[p]);
             double error = relative_error((double)row->ns[1][p], (double)row->ns[0][p]);
-            if (learn_percentiles[p] < 0.96 && error > row->error)
+            if (sim_learn_percentiles[p] < 0.96 && error > row->error)
                 row->error = error;
         }
         out->message_error = row->error > out->message_error ? row->error : out->message_error;
@@ -184,7 +184,7 @@ static bool number_names(const struct learn_app *a, struct strobe_text_pool *nam
     return true;
 }
 
-bool learn_compare(const struct learn_app *capture, const struct learn_app *replay, struct learn_distances *out)
+bool sim_learn_compare(const struct learn_app *capture, const struct learn_app *replay, struct learn_distances *out)
 {
     struct side was = {0}, is = {0};
     uint32_t *a = malloc((capture->names.count + 1) * sizeof *a), *b = malloc((replay->names.count + 1) * sizeof *b);
@@ -208,7 +208,7 @@ bool learn_compare(const struct learn_app *capture, const struct learn_app *repl
     return fine;
 }
 
-void learn_distances_close(struct learn_distances *d)
+void sim_learn_distances_close(struct learn_distances *d)
 {
     strobe_text_pool_free(&d->names);
 }
@@ -247,7 +247,7 @@ static void print_messages(const struct learn_distances *d, FILE *out)
     }
 }
 
-void learn_print_distances(const struct learn_distances *d, FILE *out)
+void sim_learn_print_distances(const struct learn_distances *d, FILE *out)
 {
     fprintf(out, "  threads                 %llu, replay %llu\n", (unsigned long long)d->threads[0],
             (unsigned long long)d->threads[1]);

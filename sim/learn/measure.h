@@ -1,10 +1,14 @@
 /* What `learn` compares: statistics of a capture and of the replay of the scenario that was learnt from it.
  *
- *   shares       of methods and waits: time in which each is the innermost call, as a share of the threads' time
- * without unseen time. Distance: total variation, half the sum of all differences; and the largest difference waits of
- * each kind: their time per second of the app, their number, and the mean. Distance: relative error percentiles  of the
- * durations of each kind of message, and of the methods that threads repeat at their outermost level. Distance:
- * relative error durations    of calls, by method. Distance: Kolmogorov-Smirnov
+ * Shares of methods and waits: the time in which each is the innermost call, as a share of the threads' time without
+ * unseen time. Their distances are the total variation, which is half the sum of all differences, and the largest
+ * difference.
+ *
+ * Waits of each kind: their time per second of the app, and their number. The distance is the relative error of the
+ * time.
+ *
+ * Percentiles of the durations of each kind of message: the distance is the relative error. Durations of calls by
+ * method: the distance is that of Kolmogorov and Smirnov.
  *
  * Allocates; not thread-safe. */
 #ifndef STROBE_SIM_LEARN_MEASURE_H
@@ -15,7 +19,7 @@
 #include <stdio.h>
 
 enum { LEARN_PERCENTILES = 4, LEARN_ROWS_MAX = 12 };
-extern const double learn_percentiles[LEARN_PERCENTILES];
+extern const double sim_learn_percentiles[LEARN_PERCENTILES];
 
 struct learn_wait_row {
     enum strobe_kind kind;
@@ -53,10 +57,10 @@ struct learn_distances {
 };
 
 /* Compares a capture with replays. False: out of memory. Close *out in any case. */
-bool learn_compare(const struct learn_app *capture, const struct learn_app *replay, struct learn_distances *out);
+bool sim_learn_compare(const struct learn_app *capture, const struct learn_app *replay, struct learn_distances *out);
 
-void learn_distances_close(struct learn_distances *d);
+void sim_learn_distances_close(struct learn_distances *d);
 
-void learn_print_distances(const struct learn_distances *d, FILE *out);
+void sim_learn_print_distances(const struct learn_distances *d, FILE *out);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { PLACES = 1024, LEARN_TINY_PART = 200, POST_BEFORE_NS = 5000 };
 
-struct learn_span learn_span_of(const struct learn_app *a, uint32_t call)
+struct learn_span sim_learn_span_of(const struct learn_app *a, uint32_t call)
 {
     const struct learn_call *c = &a->calls[call];
     return (struct learn_span){c->begin_ns, c->end_ns, call, c->first};
@@ -24,7 +24,7 @@ struct item_lister {
     uint64_t tiny_ns, least_ns;
 };
 
-static void add_item(struct item_lister *l, struct learn_item item)
+static void append_item(struct item_lister *l, struct learn_item item)
 {
     struct learn_items *out = l->out;
     if (strobe_array_reserve(&out->items, &out->room, out->count + 1))
@@ -35,12 +35,12 @@ static void add_item(struct item_lister *l, struct learn_item item)
 
 static void add_computing(struct item_lister *l, uint64_t from_ns, uint64_t to_ns)
 {
-    uint64_t ns = from_ns < to_ns ? learn_busy_ns(l->a, l->t, from_ns, to_ns) + l->tiny_ns : l->tiny_ns;
+    uint64_t ns = from_ns < to_ns ? sim_learn_busy_ns(l->a, l->t, from_ns, to_ns) + l->tiny_ns : l->tiny_ns;
     l->tiny_ns = ns;
     if (ns <= l->least_ns)
         return;
     l->tiny_ns = 0;
-    add_item(l, (struct learn_item){.kind = LEARN_SLOT_COMPUTE, .what = LEARN_NONE, .ns = ns, .begin_ns = from_ns});
+    append_item(l, (struct learn_item){.kind = LEARN_SLOT_COMPUTE, .what = LEARN_NONE, .ns = ns, .begin_ns = from_ns});
 }
 
 /* Adds the computing before a collection, without the collection, and the collection. */
@@ -48,8 +48,8 @@ static void add_collection(struct item_lister *l, uint64_t from_ns, const struct
 {
     uint64_t begin = m->time_ns > m->ns ? m->time_ns - m->ns : 0;
     add_computing(l, from_ns, begin > from_ns ? begin : from_ns);
-    add_item(l, (struct learn_item){
-                    .kind = LEARN_SLOT_MARK, .sub = m->kind, .what = 0, .ns = m->ns, .begin_ns = m->time_ns});
+    append_item(l, (struct learn_item){
+                       .kind = LEARN_SLOT_MARK, .sub = m->kind, .what = 0, .ns = m->ns, .begin_ns = m->time_ns});
 }
 
 /* Adds computing up to a time, and the marks up to it. */
@@ -61,7 +61,7 @@ static void add_segment(struct item_lister *l, uint64_t from_ns, uint64_t to_ns)
             add_collection(l, from_ns, m);
         } else {
             add_computing(l, from_ns, m->time_ns);
-            add_item(
+            append_item(
                 l,
                 (struct learn_item){
                     .kind = LEARN_SLOT_MARK, .sub = m->kind, .what = m->object, .ns = m->ns, .begin_ns = m->time_ns});
@@ -107,7 +107,7 @@ static void skip_marks(struct item_lister *l, uint64_t until_ns)
         l->mark++;
 }
 
-static bool is_lock_wait(const struct sim_wait *w)
+static bool is_wait_for_lock(const struct sim_wait *w)
 {
     return w && (w->kind == STROBE_KIND_MUTEX || w->kind == STROBE_KIND_RWLOCK || w->kind == STROBE_KIND_MONITOR);
 }
@@ -119,24 +119,24 @@ static void add_calls_of_locks(struct item_lister *l, struct learn_item item)
     const struct sim_wait *first = NULL;
     uint64_t end_ns = item.begin_ns + item.ns;
     for (uint32_t c = a->calls[item.call].first; c != LEARN_NONE; c = a->calls[c].next) {
-        const struct sim_wait *w = learn_wait_of(a, &a->calls[c]);
-        if (!is_lock_wait(w))
+        const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[c]);
+        if (!is_wait_for_lock(w))
             continue;
         if (first && w->kind == first->kind && w->what == first->what && w->begin_ns > item.begin_ns) {
             item.ns = w->begin_ns - item.begin_ns;
-            add_item(l, item);
+            append_item(l, item);
             item.begin_ns = w->begin_ns;
             item.ns = end_ns - w->begin_ns;
         }
         first = first ? first : w;
     }
-    add_item(l, item);
+    append_item(l, item);
 }
 
 static void add_called(struct item_lister *l, uint32_t call)
 {
     const struct learn_call *c = &l->a->calls[call];
-    const struct sim_wait *w = learn_wait_of(l->a, c);
+    const struct sim_wait *w = sim_learn_wait_of(l->a, c);
     struct learn_item item = {
         .kind = LEARN_SLOT_CALL, .what = c->name, .ns = c->end_ns - c->begin_ns, .begin_ns = c->begin_ns, .call = call};
     if (c->class == SIM_CALL_METHOD) {
@@ -146,17 +146,17 @@ static void add_called(struct item_lister *l, uint32_t call)
     }
     item.kind = LEARN_SLOT_WAIT;
     item.sub = w ? (uint32_t)w->kind : STROBE_KIND_NONE;
-    item.what = w ? learn_object_of(l->a, l->t->capture, w) : LEARN_NONE;
+    item.what = w ? sim_learn_object_of(l->a, l->t->capture, w) : LEARN_NONE;
     item.woken = w && w->waker != SIM_NOBODY;
     if (item.woken && w->kind == STROBE_KIND_THREAD)
-        item.what = l->a->threads[learn_thread_of_track(l->a, l->t->capture, w->waker)].group;
+        item.what = l->a->threads[sim_learn_thread_of_track(l->a, l->t->capture, w->waker)].group;
     if (item.sub == STROBE_KIND_GC)
         l->out->gc_ns += item.ns;
     else if (item.sub != STROBE_KIND_WRITE || !is_of_post(l, c))
-        add_item(l, item);
+        append_item(l, item);
 }
 
-void learn_list_items(const struct learn_app *a, const struct learn_span *span, struct learn_items *out)
+void sim_learn_list_items(const struct learn_app *a, const struct learn_span *span, struct learn_items *out)
 {
     const struct learn_thread *t = &a->threads[a->calls[span->call].thread];
     struct item_lister l = {.a = a, .t = t, .out = out, .mark = t->first_mark};
@@ -176,7 +176,7 @@ void learn_list_items(const struct learn_app *a, const struct learn_span *span, 
     uint32_t child = span->child;
     for (; child != LEARN_NONE && a->calls[child].begin_ns < span->end_ns; child = a->calls[child].next) {
         const struct learn_call *c = &a->calls[child];
-        if (is_callers_own(c, learn_wait_of(a, c)))
+        if (is_callers_own(c, sim_learn_wait_of(a, c)))
             continue;
         add_segment(&l, at, c->begin_ns);
         add_called(&l, child);
@@ -184,14 +184,14 @@ void learn_list_items(const struct learn_app *a, const struct learn_span *span, 
     }
     add_segment(&l, at, span->end_ns > at ? span->end_ns : at);
     if (l.tiny_ns)
-        add_item(&l, (struct learn_item){
-                         .kind = LEARN_SLOT_COMPUTE, .what = LEARN_NONE, .ns = l.tiny_ns, .begin_ns = span->end_ns});
+        append_item(&l, (struct learn_item){
+                            .kind = LEARN_SLOT_COMPUTE, .what = LEARN_NONE, .ns = l.tiny_ns, .begin_ns = span->end_ns});
 }
 
 /* ---- slots ---- */
 
-static struct learn_slot *find_slot(struct learn_node *n, struct strobe_idmap *ids, const struct learn_item *item,
-                                    uint32_t run)
+static struct learn_slot *find_node_slot(struct learn_node *n, struct strobe_idmap *ids, const struct learn_item *item,
+                                         uint32_t run)
 {
     int fresh;
     uint64_t kind = (uint64_t)item->kind << 16 | item->sub;
@@ -262,7 +262,7 @@ static int compare_slots(const void *left, const void *right)
 static bool fill_slots(struct learn_node *n, struct learn_items *items, struct strobe_idmap *ids, struct run_counts *r)
 {
     for (uint32_t i = 0; i < n->instances; i++) {
-        learn_list_items(n->app, &n->spans[i], items);
+        sim_learn_list_items(n->app, &n->spans[i], items);
         strobe_idmap_clear(&r->of);
         r->last_kind = r->last_what = 0;
         uint32_t before = LEARN_NONE;
@@ -273,7 +273,7 @@ static bool fill_slots(struct learn_node *n, struct learn_items *items, struct s
                 item->what = before;
             else if (!run_of_item(r, item, &run))
                 return false;
-            struct learn_slot *s = find_slot(n, ids, item, run);
+            struct learn_slot *s = find_node_slot(n, ids, item, run);
             if (!s || !add_to_slot(s, item, i, (k * PLACES + PLACES / 2) / items->count))
                 return false;
             before = item->kind == LEARN_SLOT_COMPUTE ? before : (uint32_t)(s - n->slots);
@@ -282,8 +282,8 @@ static bool fill_slots(struct learn_node *n, struct learn_items *items, struct s
     return !items->failed;
 }
 
-bool learn_node_open(struct learn_node *n, const struct learn_app *a, uint32_t name, struct learn_span *spans,
-                     uint32_t instances)
+bool sim_learn_node_open(struct learn_node *n, const struct learn_app *a, uint32_t name, struct learn_span *spans,
+                         uint32_t instances)
 {
     struct learn_items items = {0};
     struct strobe_idmap ids = {0};
@@ -298,7 +298,7 @@ bool learn_node_open(struct learn_node *n, const struct learn_app *a, uint32_t n
     return fine;
 }
 
-void learn_node_close(struct learn_node *n)
+void sim_learn_node_close(struct learn_node *n)
 {
     for (uint32_t i = 0; i < n->slot_count; i++)
         free(n->slots[i].entries);

@@ -39,7 +39,7 @@ struct learn_items {
 
 /* Lists what happens in a part of a call, in order of time; replaces the former list. A call that waits for
  * one lock several times is several calls: samples do not show where one ends and the next begins. */
-void learn_list_items(const struct learn_app *a, const struct learn_span *span, struct learn_items *out);
+void sim_learn_list_items(const struct learn_app *a, const struct learn_span *span, struct learn_items *out);
 
 struct learn_entry {
     uint32_t instance, call;
@@ -65,11 +65,11 @@ struct learn_node {
 };
 
 /* Makes the slots of a node. Takes the spans over in any case. False: out of memory. */
-bool learn_node_open(struct learn_node *n, const struct learn_app *a, uint32_t name, struct learn_span *spans,
-                     uint32_t instances);
-void learn_node_close(struct learn_node *n);
+bool sim_learn_node_open(struct learn_node *n, const struct learn_app *a, uint32_t name, struct learn_span *spans,
+                         uint32_t instances);
+void sim_learn_node_close(struct learn_node *n);
 
 /* Returns the span of a whole call. */
-struct learn_span learn_span_of(const struct learn_app *a, uint32_t call);
+struct learn_span sim_learn_span_of(const struct learn_app *a, uint32_t call);
 
 #endif

@@ -24,7 +24,7 @@ static void put_object(struct sim_text *out, const struct learn_object *o, uint3
 static void put_queues(const struct learn_writer *w, struct sim_text *out)
 {
     for (uint32_t g = 0; g < w->a->group_count; g++) {
-        if (!w->a->groups[g].loops || learn_queue_of(w->a, g) != g)
+        if (!w->a->groups[g].loops || sim_learn_queue_of(w->a, g) != g)
             continue;
         sim_text_put(out, "queue queue_%u", g);
         for (size_t i = 0; i < w->posted_count; i++) {
@@ -32,13 +32,13 @@ static void put_queues(const struct learn_writer *w, struct sim_text *out)
             if (p->group != g || !p->period_ns)
                 continue;
             sim_text_put(out, " vsync %lluns frame", (unsigned long long)p->period_ns);
-            learn_put_name(out, p->key);
+            sim_learn_put_name(out, p->key);
         }
         sim_text_put(out, "\n");
     }
 }
 
-static void put_thread(struct learn_writer *w, uint32_t group, const char *key)
+static void put_group_threads(struct learn_writer *w, uint32_t group, const char *key)
 {
     const struct learn_group *g = &w->a->groups[group];
     struct sim_text *out = &w->threads;
@@ -50,16 +50,16 @@ static void put_thread(struct learn_writer *w, uint32_t group, const char *key)
         later |= starts[count - 1] >= 1000;
     }
     sim_text_put(out, "thread");
-    learn_put_name(out, g->name);
+    sim_learn_put_name(out, g->name);
     sim_text_put(out, "%s", g->is_main ? " main" : "");
     if (g->count != 1 && !g->is_main)
         sim_text_put(out, " x%u", g->count);
     if (later && g->count && !g->is_main) {
         sim_text_put(out, " start");
-        learn_put_sample(out, starts, count, 0);
+        sim_learn_put_sample(out, starts, count, 0);
     }
     sim_text_put(out, " run");
-    learn_put_name(out, key);
+    sim_learn_put_name(out, key);
     sim_text_put(out, "\n");
     w->failed |= !starts;
     free(starts);
@@ -70,7 +70,7 @@ static void put_head(const struct learn_writer *w, struct sim_text *out)
     const struct learn_plan *p = w->plan;
     uint64_t ms = w->a->end_ns / 1000000;
     sim_text_put(out, "scenario %s", p->name);
-    learn_put_name(out, p->about);
+    sim_learn_put_name(out, p->about);
     sim_text_put(out, "\nduration %llums\ncores %u\nconfig ring_slots 524288\n\n", (unsigned long long)(ms ? ms : 1),
                  p->cores);
     for (uint32_t i = 0; i < w->a->object_count; i++)
@@ -91,7 +91,7 @@ static void writer_close(struct learn_writer *w)
     free(w->threads.text);
 }
 
-char *learn_write_scenario(const struct learn_app *a, struct learn_plan *plan)
+char *sim_learn_write_scenario(const struct learn_app *a, struct learn_plan *plan)
 {
     struct learn_writer w = {.a = a, .plan = plan};
     struct sim_text out = {0};
@@ -102,13 +102,13 @@ char *learn_write_scenario(const struct learn_app *a, struct learn_plan *plan)
         plan->losses.unseen += is_gap;
         plan->losses.unseen_ns += is_gap ? a->calls[i].end_ns - a->calls[i].begin_ns : 0;
     }
-    learn_find_sites(&w);
-    learn_find_messages(&w);
+    sim_learn_find_sites(&w);
+    sim_learn_find_messages(&w);
     for (uint32_t g = 0; g < a->group_count && !w.failed; g++) {
-        learn_put_group(&w, g, key);
-        put_thread(&w, g, key);
+        sim_learn_put_group(&w, g, key);
+        put_group_threads(&w, g, key);
     }
-    learn_put_messages(&w);
+    sim_learn_put_messages(&w);
     put_head(&w, &out);
     sim_text_put(&out, "\n%s\n%s", w.methods.text ? w.methods.text : "", w.threads.text ? w.threads.text : "");
     bool failed = w.failed || w.methods.failed || w.threads.failed || out.failed;

@@ -42,6 +42,6 @@ struct learn_plan {
 };
 
 /* Returns the scenario's text (malloc), or NULL: out of memory. */
-char *learn_write_scenario(const struct learn_app *a, struct learn_plan *plan);
+char *sim_learn_write_scenario(const struct learn_app *a, struct learn_plan *plan);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-bool learn_is_lock(enum strobe_kind kind)
+bool sim_learn_is_lock(enum strobe_kind kind)
 {
     return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_RWLOCK || kind == STROBE_KIND_MONITOR;
 }
@@ -33,12 +33,12 @@ static void add_sight(struct sights *s, struct sight sight)
 
 static uint64_t item_of_call(const struct learn_app *a, const struct learn_call *c)
 {
-    const struct sim_wait *w = learn_wait_of(a, c);
+    const struct sim_wait *w = sim_learn_wait_of(a, c);
     if (c->class == SIM_CALL_METHOD)
         return (uint64_t)LEARN_SLOT_CALL << 48 | c->name;
-    if (!w || learn_is_lock(w->kind) || w->kind == STROBE_KIND_UNLOCK || w->kind == STROBE_KIND_GC)
+    if (!w || sim_learn_is_lock(w->kind) || w->kind == STROBE_KIND_UNLOCK || w->kind == STROBE_KIND_GC)
         return UINT64_MAX;
-    uint32_t object = learn_object_of(a, a->threads[c->thread].capture, w);
+    uint32_t object = sim_learn_object_of(a, a->threads[c->thread].capture, w);
     return (uint64_t)LEARN_SLOT_WAIT << 48 | (uint64_t)w->kind << 32 | object;
 }
 
@@ -48,11 +48,11 @@ static void see_waits(const struct learn_app *a, uint32_t parent, struct sights 
     const struct learn_call *p = &a->calls[parent];
     uint64_t before = UINT64_MAX;
     for (uint32_t c = p->first; c != LEARN_NONE; c = a->calls[c].next) {
-        const struct sim_wait *w = learn_wait_of(a, &a->calls[c]);
+        const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[c]);
         uint64_t item = item_of_call(a, &a->calls[c]);
-        if (w && learn_is_lock(w->kind))
+        if (w && sim_learn_is_lock(w->kind))
             add_sight(out, (struct sight){.method = p->name,
-                                          .object = learn_object_of(a, a->threads[p->thread].capture, w),
+                                          .object = sim_learn_object_of(a, a->threads[p->thread].capture, w),
                                           .beside = before,
                                           .caller = p->parent == LEARN_NONE ? LEARN_NONE : a->calls[p->parent].name});
         before = item != UINT64_MAX ? item : before;
@@ -64,11 +64,11 @@ static void see_releases(const struct learn_app *a, const struct learn_thread *t
 {
     for (uint32_t m = t->first_mark; m < t->end_mark; m++) {
         const struct learn_mark *mark = &a->marks[m];
-        uint32_t call = mark->kind == LEARN_MARK_UNLOCK ? learn_method_at(a, t, mark->time_ns) : LEARN_NONE;
+        uint32_t call = mark->kind == LEARN_MARK_UNLOCK ? sim_learn_method_at(a, t, mark->time_ns) : LEARN_NONE;
         if (call == LEARN_NONE)
             continue;
         uint64_t after = UINT64_MAX;
-        uint32_t c = learn_next_call_in(a, call, mark->time_ns);
+        uint32_t c = sim_learn_next_call_in(a, call, mark->time_ns);
         for (; c != LEARN_NONE && after == UINT64_MAX; c = a->calls[c].next)
             after = item_of_call(a, &a->calls[c]);
         add_sight(out, (struct sight){.method = a->calls[call].name,
@@ -140,7 +140,7 @@ static bool is_lock_site(const struct sights *s, const struct sight *of, size_t 
     return releases * 10 > count_sights(s, of->object, true) * 3 && !calls_waiter(s, of->object, of->method);
 }
 
-void learn_find_sites(struct learn_writer *w)
+void sim_learn_find_sites(struct learn_writer *w)
 {
     struct sights s = {0};
     const struct learn_app *a = w->a;
@@ -172,14 +172,15 @@ static uint64_t item_of_slot(const struct learn_slot *s)
     return (uint64_t)s->kind << 48 | (uint64_t)s->sub << 32 | s->what;
 }
 
-bool learn_held_part(const struct learn_node *n, const struct learn_lock_site *site, uint32_t *first, uint32_t *end)
+bool sim_learn_held_part(const struct learn_node *n, const struct learn_lock_site *site, uint32_t *first, uint32_t *end)
 {
     uint32_t wait = LEARN_NONE, unlock = LEARN_NONE, before = LEARN_NONE, after = LEARN_NONE;
     if (n->name != site->method)
         return false;
     for (uint32_t i = 0; i < n->slot_count; i++) {
         const struct learn_slot *s = &n->slots[i];
-        bool is_wait = s->kind == LEARN_SLOT_WAIT && s->what == site->object && learn_is_lock((enum strobe_kind)s->sub);
+        bool is_wait =
+            s->kind == LEARN_SLOT_WAIT && s->what == site->object && sim_learn_is_lock((enum strobe_kind)s->sub);
         bool is_unlock = s->kind == LEARN_SLOT_MARK && s->sub == LEARN_MARK_UNLOCK && s->what == site->object;
         wait = is_wait && wait == LEARN_NONE ? i : wait;
         unlock = is_unlock ? i : unlock;

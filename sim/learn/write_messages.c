@@ -11,7 +11,7 @@
 enum { FRAMES_LEAST = 8, FRAME_GAP_MAX = 8, BURST_LEAST = 3, BURST_MOST = 200 };
 #define FRAME_PERIOD_MAX_NS 1000000000
 
-uint32_t learn_queue_of(const struct learn_app *a, uint32_t group)
+uint32_t sim_learn_queue_of(const struct learn_app *a, uint32_t group)
 {
     for (uint32_t g = 0; g < group; g++)
         if (a->groups[g].loops && a->groups[g].queue == a->groups[group].queue && a->groups[g].queue != LEARN_NONE)
@@ -27,7 +27,7 @@ static struct learn_posted *find_posted(struct learn_writer *w, uint32_t name, u
     if (!strobe_array_reserve(&w->posted, &w->posted_room, w->posted_count + 1))
         return NULL;
     w->posted[w->posted_count] = (struct learn_posted){.name = name, .group = queue};
-    learn_new_key(w, name, w->posted[w->posted_count].key);
+    sim_learn_new_key(w, name, w->posted[w->posted_count].key);
     return &w->posted[w->posted_count++];
 }
 
@@ -36,7 +36,7 @@ static bool add_message(struct learn_writer *w, uint32_t call, uint32_t queue)
     struct learn_posted *p = find_posted(w, w->a->calls[call].name, queue);
     if (!p || !strobe_array_reserve(&p->spans, &p->room, p->count + 1))
         return false;
-    p->spans[p->count++] = learn_span_of(w->a, call);
+    p->spans[p->count++] = sim_learn_span_of(w->a, call);
     p->messages++;
     return true;
 }
@@ -46,7 +46,7 @@ static bool add_messages_of(struct learn_writer *w, uint32_t loop, uint32_t queu
 {
     bool polls = false;
     for (uint32_t c = w->a->calls[loop].first; c != LEARN_NONE; c = w->a->calls[c].next) {
-        const struct sim_wait *wait = learn_wait_of(w->a, &w->a->calls[c]);
+        const struct sim_wait *wait = sim_learn_wait_of(w->a, &w->a->calls[c]);
         polls |= wait && wait->kind == STROBE_KIND_POLL;
         if (polls && w->a->calls[c].class == SIM_CALL_METHOD && !add_message(w, c, queue))
             return false;
@@ -120,12 +120,12 @@ static void find_posters(struct learn_writer *w)
     }
 }
 
-void learn_find_messages(struct learn_writer *w)
+void sim_learn_find_messages(struct learn_writer *w)
 {
     const struct learn_app *a = w->a;
     for (uint32_t i = 0; i < a->call_count && !w->failed; i++)
         if (a->calls[i].loops && a->threads[a->calls[i].thread].group != LEARN_NONE)
-            w->failed |= !add_messages_of(w, i, learn_queue_of(a, a->threads[a->calls[i].thread].group));
+            w->failed |= !add_messages_of(w, i, sim_learn_queue_of(a, a->threads[a->calls[i].thread].group));
     find_posters(w);
 }
 
@@ -145,15 +145,15 @@ static void put_next_post(struct learn_writer *w, const struct learn_posted *p, 
     w->failed |= !gaps;
     if (count) {
         sim_text_put(body, "    post");
-        learn_put_name(body, p->key);
+        sim_learn_put_name(body, p->key);
         sim_text_put(body, " to queue_%u after", p->group);
-        learn_put_sample(body, gaps, count, 0);
+        sim_learn_put_sample(body, gaps, count, 0);
         sim_text_put(body, "\n");
     }
     free(gaps);
 }
 
-void learn_put_messages(struct learn_writer *w)
+void sim_learn_put_messages(struct learn_writer *w)
 {
     for (size_t i = 0; i < w->posted_count && !w->failed; i++) {
         struct learn_posted *p = &w->posted[i];
@@ -163,14 +163,14 @@ void learn_put_messages(struct learn_writer *w)
         if (spans)
             memcpy(spans, p->spans, p->count * sizeof *spans);
         w->group = w->a->threads[w->a->calls[p->spans[0].call].thread].group;
-        if (learn_node_open(&n, w->a, p->name, spans, p->count))
-            learn_put_round(w, &n, true, &body, 4);
+        if (sim_learn_node_open(&n, w->a, p->name, spans, p->count))
+            sim_learn_put_round(w, &n, true, &body, 4);
         else
             w->failed = true;
-        learn_node_close(&n);
+        sim_learn_node_close(&n);
         if (!p->marks && !p->period_ns && !p->is_burst)
             put_next_post(w, p, &body);
-        learn_put_method(w, p->name, p->key, &body);
+        sim_learn_put_method(w, p->name, p->key, &body);
     }
 }
 
@@ -183,23 +183,23 @@ static void put_first_post(struct learn_writer *w, const struct learn_posted *p,
     uint64_t begin = a->calls[a->calls[span->call].parent].begin_ns;
     uint64_t after = span->begin_ns > begin ? (span->begin_ns - begin) / 1000 * 1000 : 0;
     sim_text_put(body, loops > 1 ? "%*schoose { 1 { post" : "%*spost", indent, "");
-    learn_put_name(body, p->key);
+    sim_learn_put_name(body, p->key);
     sim_text_put(body, " to queue_%u", p->group);
     if (after) {
         sim_text_put(body, " after ");
-        learn_put_time(body, after);
+        sim_learn_put_time(body, after);
     }
     if (loops > 1)
         sim_text_put(body, " } %u { } }", loops - 1);
     sim_text_put(body, "\n");
 }
 
-void learn_put_loop(struct learn_writer *w, uint32_t call, struct sim_text *body, int indent)
+void sim_learn_put_loop(struct learn_writer *w, uint32_t call, struct sim_text *body, int indent)
 {
     const struct learn_app *a = w->a;
-    uint32_t group = a->threads[a->calls[call].thread].group, queue = learn_queue_of(a, group), loops = 0;
+    uint32_t group = a->threads[a->calls[call].thread].group, queue = sim_learn_queue_of(a, group), loops = 0;
     for (uint32_t g = 0; g < a->group_count; g++)
-        loops += a->groups[g].loops && learn_queue_of(a, g) == queue ? a->groups[g].count : 0;
+        loops += a->groups[g].loops && sim_learn_queue_of(a, g) == queue ? a->groups[g].count : 0;
     for (size_t i = 0; i < w->posted_count; i++) {
         const struct learn_posted *p = &w->posted[i];
         if (p->group != queue || p->marks || p->period_ns)

@@ -83,13 +83,13 @@ static void keep_timeouts(const struct learn_slot *s, struct learn_subset subset
     sample->ns[sample->ns_count++] = 4 * most + 1000000;
 }
 
-static void put_timeout(struct learn_writer *w, const struct learn_slot *s, struct learn_subset subset,
-                        struct slot_sample *sample, struct sim_text *body)
+static void put_timeout_sample(struct learn_writer *w, const struct learn_slot *s, struct learn_subset subset,
+                               struct slot_sample *sample, struct sim_text *body)
 {
     if (!w->plan->tuning->timed[s->what])
         keep_timeouts(s, subset, sample);
     sim_text_put(body, " timeout");
-    learn_put_sample(body, sample->ns, sample->ns_count, w->plan->tuning->shift_ns[s->sub]);
+    sim_learn_put_sample(body, sample->ns, sample->ns_count, w->plan->tuning->shift_ns[s->sub]);
     sim_text_put(body, "\n");
 }
 
@@ -101,8 +101,8 @@ static const char *name_of_held(const struct learn_writer *w)
     return kind == STROBE_KIND_MUTEX ? "mutex" : kind == STROBE_KIND_MONITOR ? "monitor" : NULL;
 }
 
-static void put_wait(struct learn_writer *w, const struct learn_slot *s, struct learn_subset subset,
-                     struct slot_sample *sample, struct sim_text *body, int indent)
+static void put_wait_op(struct learn_writer *w, const struct learn_slot *s, struct learn_subset subset,
+                        struct slot_sample *sample, struct sim_text *body, int indent)
 {
     const struct wait_form *form = &wait_forms[s->sub];
     sim_text_put(body, "%*s", indent, "");
@@ -112,25 +112,25 @@ static void put_wait(struct learn_writer *w, const struct learn_slot *s, struct 
             sim_text_put(body, "wait cond_%u holding %s_%u", s->what, held, w->held[w->held_count - 1]);
         else
             sim_text_put(body, "lock cond_%u_lock { wait cond_%u holding cond_%u_lock", s->what, s->what, s->what);
-        put_timeout(w, s, subset, sample, body);
+        put_timeout_sample(w, s, subset, sample, body);
         if (!held)
             sim_text_put(body, "%*s}\n", indent, "");
     } else if (s->what != LEARN_NONE && s->sub == STROBE_KIND_SEM) {
         sim_text_put(body, "acquire sem_%u", s->what);
-        put_timeout(w, s, subset, sample, body);
+        put_timeout_sample(w, s, subset, sample, body);
     } else if (s->what != LEARN_NONE && s->sub == STROBE_KIND_PARK) {
         sim_text_put(body, "park");
-        put_timeout(w, s, subset, sample, body);
+        put_timeout_sample(w, s, subset, sample, body);
     } else if (s->what < w->a->group_count && s->sub == STROBE_KIND_THREAD && w->a->groups[s->what].is_spawned) {
         sim_text_put(body, "join");
-        learn_put_name(body, w->a->groups[s->what].name);
+        sim_learn_put_name(body, w->a->groups[s->what].name);
         sim_text_put(body, "\n");
     } else {
         if (!form->is_same)
             w->plan->losses.as_others[s->sub] += sample->ns_count;
         sim_text_put(body, "%s", form->text ? form->text : "sleep");
-        learn_put_sample(body, sample->ns, sample->ns_count,
-                         w->plan->tuning->shift_ns[form->text ? s->sub : (uint32_t)STROBE_KIND_SLEEP]);
+        sim_learn_put_sample(body, sample->ns, sample->ns_count,
+                             w->plan->tuning->shift_ns[form->text ? s->sub : (uint32_t)STROBE_KIND_SLEEP]);
         sim_text_put(body, "\n");
     }
 }
@@ -146,7 +146,7 @@ static const struct learn_posted *posted_of(const struct learn_writer *w, uint32
 }
 
 /* Posts one message, and as many more as were posted while the loop was busy: no wake-up shows those. */
-static void put_post(struct learn_writer *w, uint32_t name, struct sim_text *body, int indent)
+static void put_post_op(struct learn_writer *w, uint32_t name, struct sim_text *body, int indent)
 {
     const struct learn_posted *p = posted_of(w, name);
     if (!p || !p->key[0] || !p->marks)
@@ -154,7 +154,7 @@ static void put_post(struct learn_writer *w, uint32_t name, struct sim_text *bod
     uint64_t parts = p->messages * 1000 / p->marks, whole = parts / 1000, part = parts % 1000;
     struct sim_text op = {0};
     sim_text_put(&op, "post");
-    learn_put_name(&op, p->key);
+    sim_learn_put_name(&op, p->key);
     sim_text_put(&op, " to queue_%u", p->group);
     if (op.text && whole == 1)
         sim_text_put(body, "%*s%s\n", indent, "", op.text);
@@ -173,14 +173,14 @@ static void put_mark(struct learn_writer *w, const struct learn_slot *s, struct 
     const struct learn_object *o = s->what < w->a->object_count ? &w->a->objects[s->what] : NULL;
     switch ((enum learn_mark_kind)s->sub) {
     case LEARN_MARK_UNLOCK: return;
-    case LEARN_MARK_POST: put_post(w, s->what, body, indent); return;
+    case LEARN_MARK_POST: put_post_op(w, s->what, body, indent); return;
     case LEARN_MARK_SPAWN:
         sim_text_put(body, "%*sspawn", indent, "");
-        learn_put_name(body, w->a->groups[s->what].name);
+        sim_learn_put_name(body, w->a->groups[s->what].name);
         break;
     case LEARN_MARK_GC:
         sim_text_put(body, "%*sgc takes", indent, "");
-        learn_put_sample(body, sample->ns, sample->ns_count, 0);
+        sim_learn_put_sample(body, sample->ns, sample->ns_count, 0);
         break;
     case LEARN_MARK_WAKE:
         if (!o || w->plan->tuning->timed[s->what])
@@ -193,7 +193,7 @@ static void put_mark(struct learn_writer *w, const struct learn_slot *s, struct 
             sim_text_put(body, "release sem_%u", s->what);
         else {
             sim_text_put(body, "unpark");
-            learn_put_name(body, w->a->groups[o->group].name);
+            sim_learn_put_name(body, w->a->groups[o->group].name);
         }
         break;
     }
@@ -204,7 +204,8 @@ static void put_mark(struct learn_writer *w, const struct learn_slot *s, struct 
 
 static struct learn_span span_of_entry(const struct learn_app *a, const struct learn_entry *e)
 {
-    return (struct learn_span){e->begin_ns, e->begin_ns + e->ns, e->call, learn_next_call_in(a, e->call, e->begin_ns)};
+    return (struct learn_span){e->begin_ns, e->begin_ns + e->ns, e->call,
+                               sim_learn_next_call_in(a, e->call, e->begin_ns)};
 }
 
 static void put_call(struct learn_writer *w, const struct learn_node *n, const struct learn_slot *s,
@@ -215,7 +216,7 @@ static void put_call(struct learn_writer *w, const struct learn_node *n, const s
         w->plan->losses.methods++;
         w->plan->losses.method_ns += sample->sum_ns;
         sim_text_put(body, "%*scompute", indent, "");
-        learn_put_sample(body, sample->ns, sample->ns_count, 0);
+        sim_learn_put_sample(body, sample->ns, sample->ns_count, 0);
         sim_text_put(body, "\n");
         return;
     }
@@ -226,10 +227,10 @@ static void put_call(struct learn_writer *w, const struct learn_node *n, const s
             spans[count++] = span_of_entry(n->app, &s->entries[i]);
     bool held_here = w->holds_here;
     w->holds_here = false;
-    learn_put_spans(w, s->what, spans, count, key);
+    sim_learn_put_spans(w, s->what, spans, count, key);
     w->holds_here = held_here;
     sim_text_put(body, "%*scall", indent, "");
-    learn_put_name(body, key);
+    sim_learn_put_name(body, key);
     sim_text_put(body, "\n");
 }
 
@@ -240,7 +241,7 @@ static bool slot_is_silent(const struct learn_writer *w, const struct learn_slot
     if (s->kind == LEARN_SLOT_MARK)
         return s->sub == LEARN_MARK_UNLOCK || (s->sub == LEARN_MARK_WAKE && w->plan->tuning->timed[s->what]) ||
                (s->sub == LEARN_MARK_POST && (!posted_of(w, s->what) || !posted_of(w, s->what)->key[0]));
-    return s->kind == LEARN_SLOT_WAIT && learn_is_lock((enum strobe_kind)s->sub);
+    return s->kind == LEARN_SLOT_WAIT && sim_learn_is_lock((enum strobe_kind)s->sub);
 }
 
 /* Returns the slot of what is computed after a repeated slot, when nearly all instances have it. */
@@ -275,7 +276,7 @@ static void put_computed_part(struct learn_writer *w, const struct learn_slot *s
         for (size_t i = 0; i < sample.ns_count; i++)
             sample.ns[i] = (uint64_t)((double)sample.ns[i] * part + 0.5);
         sim_text_put(body, "%*scompute", indent, "");
-        learn_put_sample(body, sample.ns, sample.ns_count, 0);
+        sim_learn_put_sample(body, sample.ns, sample.ns_count, 0);
         sim_text_put(body, "\n");
     }
     free_slot_sample(&sample);
@@ -287,11 +288,11 @@ static void put_slot_once(struct learn_writer *w, const struct learn_node *n, co
     switch (s->kind) {
     case LEARN_SLOT_COMPUTE:
         sim_text_put(body, "%*scompute", indent, "");
-        learn_put_sample(body, sample->ns, sample->ns_count, 0);
+        sim_learn_put_sample(body, sample->ns, sample->ns_count, 0);
         sim_text_put(body, "\n");
         break;
     case LEARN_SLOT_CALL: put_call(w, n, s, subset, sample, body, indent); break;
-    case LEARN_SLOT_WAIT: put_wait(w, s, subset, sample, body, indent); break;
+    case LEARN_SLOT_WAIT: put_wait_op(w, s, subset, sample, body, indent); break;
     case LEARN_SLOT_MARK: put_mark(w, s, sample, body, indent); break;
     }
 }
@@ -319,7 +320,7 @@ static void put_slot(struct learn_writer *w, const struct learn_node *n, const s
         }
         if (repeats) {
             sim_text_put(body, "%*srepeat", indent, "");
-            learn_put_counts(body, sample.counts, sample.instances);
+            sim_learn_put_counts(body, sample.counts, sample.instances);
             sim_text_put(body, " {\n");
             indent += LEARN_INDENT;
         }
@@ -354,7 +355,7 @@ static uint32_t find_held_parts(const struct learn_writer *w, const struct learn
     uint32_t count = 0;
     for (size_t i = 0; i < w->site_count && count < LEARN_HELD_MAX; i++) {
         struct held_part p = {.object = w->sites[i].object};
-        if (may_hold(w, p.object) && learn_held_part(n, &w->sites[i], &p.first, &p.end) && p.first < p.end)
+        if (may_hold(w, p.object) && sim_learn_held_part(n, &w->sites[i], &p.first, &p.end) && p.first < p.end)
             out[count++] = p;
     }
     return count;
@@ -443,8 +444,8 @@ static void put_holders(struct learn_writer *w, const struct learn_node *n, stru
         sim_text_put(body, "%*s} }\n", indent, "");
 }
 
-void learn_put_body(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset,
-                    struct sim_text *body, int indent)
+void sim_learn_put_body(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset,
+                        struct sim_text *body, int indent)
 {
     struct held_part parts[LEARN_HELD_MAX];
     uint32_t count = find_held_parts(w, n, parts);
@@ -464,17 +465,17 @@ void learn_put_body(struct learn_writer *w, const struct learn_node *n, struct l
     free(ns);
 }
 
-void learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *spans, uint32_t count, char *key)
+void sim_learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *spans, uint32_t count, char *key)
 {
     struct learn_node n;
     struct sim_text body = {0};
-    if (!learn_node_open(&n, w->a, name, spans, count))
+    if (!sim_learn_node_open(&n, w->a, name, spans, count))
         w->failed = true;
     else
-        learn_put_round(w, &n, false, &body, LEARN_INDENT);
-    learn_node_close(&n);
-    if (learn_is_put(w, name, &body, key))
+        sim_learn_put_round(w, &n, false, &body, LEARN_INDENT);
+    sim_learn_node_close(&n);
+    if (sim_learn_is_put(w, name, &body, key))
         free(body.text);
     else
-        learn_put_method(w, name, key, &body);
+        sim_learn_put_method(w, name, key, &body);
 }

@@ -33,8 +33,8 @@ static double variance_of(const struct round_length *l, uint32_t count)
 /* True for a slot whose time the replay does not draw: others decide how long it lasts. */
 static bool is_others_time(const struct learn_slot *s)
 {
-    return s->kind == LEARN_SLOT_MARK ||
-           (s->kind == LEARN_SLOT_WAIT && (learn_is_lock((enum strobe_kind)s->sub) || s->sub == STROBE_KIND_THREAD));
+    return s->kind == LEARN_SLOT_MARK || (s->kind == LEARN_SLOT_WAIT && (sim_learn_is_lock((enum strobe_kind)s->sub) ||
+                                                                         s->sub == STROBE_KIND_THREAD));
 }
 
 /* Sums up the durations of instances, and the variance that independent slots would have. */
@@ -85,7 +85,7 @@ static void put_parts(struct learn_writer *w, const struct learn_node *n, const 
         for (uint32_t i = first; i < end; i++)
             in[sorted[i].instance] = true;
         sim_text_put(body, "%*s%u {\n", indent + ROUND_INDENT, "", weight);
-        learn_put_body(w, n, (struct learn_subset){in, end - first}, body, indent + 2 * ROUND_INDENT);
+        sim_learn_put_body(w, n, (struct learn_subset){in, end - first}, body, indent + 2 * ROUND_INDENT);
         sim_text_put(body, "%*s}\n", indent + ROUND_INDENT, "");
         memset(in, 0, n->instances * sizeof *in);
     }
@@ -93,7 +93,8 @@ static void put_parts(struct learn_writer *w, const struct learn_node *n, const 
     free(in);
 }
 
-void learn_put_round(struct learn_writer *w, const struct learn_node *n, bool always, struct sim_text *body, int indent)
+void sim_learn_put_round(struct learn_writer *w, const struct learn_node *n, bool always, struct sim_text *body,
+                         int indent)
 {
     struct round_length *all = malloc((n->instances + 1) * sizeof *all);
     struct round_length *slot = malloc((n->instances + 1) * sizeof *slot);
@@ -108,7 +109,7 @@ void learn_put_round(struct learn_writer *w, const struct learn_node *n, bool al
         qsort(all, n->instances, sizeof *all, compare_lengths);
         put_parts(w, n, all, always && w->a->is_sampled, body, indent);
     } else if (!w->failed) {
-        learn_put_body(w, n, (struct learn_subset){NULL, n->instances}, body, indent);
+        sim_learn_put_body(w, n, (struct learn_subset){NULL, n->instances}, body, indent);
     }
     w->is_divided = was_divided;
     free(all);
@@ -137,7 +138,7 @@ static bool is_item(const struct repeated *r, const struct learn_item *i)
 /* True for items that may part two rounds. */
 static bool parts_rounds(const struct learn_item *i)
 {
-    return i->kind == LEARN_SLOT_CALL || (i->kind == LEARN_SLOT_WAIT && !learn_is_lock((enum strobe_kind)i->sub));
+    return i->kind == LEARN_SLOT_CALL || (i->kind == LEARN_SLOT_WAIT && !sim_learn_is_lock((enum strobe_kind)i->sub));
 }
 
 static bool count_repeated(struct repeated_list *out, const struct learn_items *items)
@@ -163,7 +164,7 @@ static bool count_repeated(struct repeated_list *out, const struct learn_items *
 }
 
 /* Rank of an item as the end of a round: waits that other threads or the clock end, then others, then calls. */
-static unsigned rank_of(const struct repeated *r)
+static unsigned rank_of_boundary(const struct repeated *r)
 {
     if (r->kind == LEARN_SLOT_CALL)
         return 1;
@@ -185,7 +186,8 @@ static const struct repeated *choose_boundary(const struct repeated_list *l, uin
         if (often < 3 * (uint64_t)threads)
             continue;
         uint64_t best_often = !best ? 0 : best->kind == LEARN_SLOT_CALL ? best->runs : best->items;
-        if (!best || rank_of(r) > rank_of(best) || (rank_of(r) == rank_of(best) && often > best_often))
+        if (!best || rank_of_boundary(r) > rank_of_boundary(best) ||
+            (rank_of_boundary(r) == rank_of_boundary(best) && often > best_often))
             best = r;
     }
     return best;
@@ -205,7 +207,7 @@ static void add_round(struct rounds *r, const struct learn_app *a, uint32_t call
         r->failed = true;
         return;
     }
-    r->spans[r->count++] = (struct learn_span){begin_ns, end_ns, call, learn_next_call_in(a, call, begin_ns)};
+    r->spans[r->count++] = (struct learn_span){begin_ns, end_ns, call, sim_learn_next_call_in(a, call, begin_ns)};
 }
 
 /* Returns the time at which the items end that occur once: the first rounds begin there. */
@@ -255,7 +257,7 @@ static void divide_threads(struct learn_writer *w, const struct learn_span *span
     struct learn_items items = {0};
     struct repeated_list repeated = {0};
     for (uint32_t i = 0; i < count && !r->failed; i++) {
-        learn_list_items(w->a, &spans[i], &items);
+        sim_learn_list_items(w->a, &spans[i], &items);
         r->failed |= items.failed || !count_repeated(&repeated, &items);
     }
     const struct repeated *by = choose_boundary(&repeated, count);
@@ -264,7 +266,7 @@ static void divide_threads(struct learn_writer *w, const struct learn_span *span
     r->failed |= !r->before || !r->per_thread;
     for (uint32_t i = 0; by && i < count && !r->failed; i++) {
         size_t first = r->count;
-        learn_list_items(w->a, &spans[i], &items);
+        sim_learn_list_items(w->a, &spans[i], &items);
         divide_thread(r, w->a, &spans[i], &items, by, repeated.count == 1 || by->runs < 3 * (uint64_t)count);
         r->per_thread[i] = r->count - first;
     }
@@ -285,25 +287,25 @@ static void put_rounds(struct learn_writer *w, uint32_t name, const struct learn
                        struct rounds *r, struct sim_text *body)
 {
     struct learn_node before = {0}, round = {0};
-    bool fine = learn_node_open(&before, w->a, name, r->before, r->before_count);
+    bool fine = sim_learn_node_open(&before, w->a, name, r->before, r->before_count);
     r->before = NULL;
-    fine = learn_node_open(&round, w->a, name, r->spans, (uint32_t)r->count) && fine;
+    fine = sim_learn_node_open(&round, w->a, name, r->spans, (uint32_t)r->count) && fine;
     r->spans = NULL;
     if (fine) {
-        learn_put_body(w, &before, (struct learn_subset){NULL, count}, body, ROUND_INDENT);
+        sim_learn_put_body(w, &before, (struct learn_subset){NULL, count}, body, ROUND_INDENT);
         if (ended_threads(w->a, spans, count) * 2 > count) {
             sim_text_put(body, "    repeat");
-            learn_put_counts(body, r->per_thread, count);
+            sim_learn_put_counts(body, r->per_thread, count);
         } else {
             sim_text_put(body, "    forever");
         }
         sim_text_put(body, " {\n        compute 1ns\n");
-        learn_put_round(w, &round, false, body, 2 * ROUND_INDENT);
+        sim_learn_put_round(w, &round, false, body, 2 * ROUND_INDENT);
         sim_text_put(body, "    }\n");
     }
     w->failed |= !fine;
-    learn_node_close(&before);
-    learn_node_close(&round);
+    sim_learn_node_close(&before);
+    sim_learn_node_close(&round);
 }
 
 /* ---- the outermost methods ---- */
@@ -345,20 +347,20 @@ static void put_main_call(struct learn_writer *w, uint32_t name, struct learn_sp
     struct learn_span *inner = malloc((count + 1) * sizeof *inner);
     uint32_t inner_name = w->a->calls[calls[0]].name;
     for (uint32_t i = 0; inner && i < count; i++) {
-        inner[i] = learn_span_of(w->a, calls[i]);
+        inner[i] = sim_learn_span_of(w->a, calls[i]);
         spans[i].end_ns = inner[i].begin_ns;
     }
-    if (!learn_node_open(&before, w->a, name, spans, count) || !inner) {
+    if (!sim_learn_node_open(&before, w->a, name, spans, count) || !inner) {
         w->failed = true;
         free(inner);
     } else {
-        learn_put_body(w, &before, (struct learn_subset){NULL, count}, body, ROUND_INDENT);
+        sim_learn_put_body(w, &before, (struct learn_subset){NULL, count}, body, ROUND_INDENT);
         put_spine(w, inner_name, inner, count, inner_key);
         sim_text_put(body, "    call");
-        learn_put_name(body, inner_key);
+        sim_learn_put_name(body, inner_key);
         sim_text_put(body, "\n");
     }
-    learn_node_close(&before);
+    sim_learn_node_close(&before);
 }
 
 /* Writes what comes before a loop that takes messages, and the loop. */
@@ -371,17 +373,17 @@ static void put_message_loop(struct learn_writer *w, uint32_t name, struct learn
         uint32_t c = spans[i].child;
         const struct sim_wait *poll = NULL;
         for (; c != LEARN_NONE && !(poll && poll->kind == STROBE_KIND_POLL); c = w->a->calls[c].next) {
-            poll = learn_wait_of(w->a, &w->a->calls[c]);
+            poll = sim_learn_wait_of(w->a, &w->a->calls[c]);
             if (poll && poll->kind == STROBE_KIND_POLL)
                 spans[i].end_ns = poll->begin_ns;
         }
     }
-    if (learn_node_open(&before, w->a, name, spans, count))
-        learn_put_body(w, &before, (struct learn_subset){NULL, count}, body, ROUND_INDENT);
+    if (sim_learn_node_open(&before, w->a, name, spans, count))
+        sim_learn_put_body(w, &before, (struct learn_subset){NULL, count}, body, ROUND_INDENT);
     else
         w->failed = true;
-    learn_node_close(&before);
-    learn_put_loop(w, first, body, ROUND_INDENT);
+    sim_learn_node_close(&before);
+    sim_learn_put_loop(w, first, body, ROUND_INDENT);
 }
 
 /* Writes a method that lasts as long as its threads, and takes the spans over. */
@@ -390,7 +392,7 @@ static void put_spine(struct learn_writer *w, uint32_t name, struct learn_span *
     uint32_t *calls = malloc((count + 1) * sizeof *calls);
     struct sim_text body = {0};
     struct rounds r = {0};
-    learn_new_key(w, name, key);
+    sim_learn_new_key(w, name, key);
     if (!calls) {
         w->failed = true;
         free(spans);
@@ -406,26 +408,26 @@ static void put_spine(struct learn_writer *w, uint32_t name, struct learn_span *
             free(spans);
         } else {
             struct learn_node n;
-            if (learn_node_open(&n, w->a, name, spans, count))
-                learn_put_round(w, &n, false, &body, ROUND_INDENT);
-            learn_node_close(&n);
+            if (sim_learn_node_open(&n, w->a, name, spans, count))
+                sim_learn_put_round(w, &n, false, &body, ROUND_INDENT);
+            sim_learn_node_close(&n);
         }
     }
     free(r.before);
     free(r.spans);
     free(r.per_thread);
     free(calls);
-    learn_put_method(w, name, key, &body);
+    sim_learn_put_method(w, name, key, &body);
 }
 
-void learn_put_group(struct learn_writer *w, uint32_t group, char *key)
+void sim_learn_put_group(struct learn_writer *w, uint32_t group, char *key)
 {
     const struct learn_group *g = &w->a->groups[group];
     struct learn_span *spans = malloc((g->thread_count + 1) * sizeof *spans);
     w->group = group;
     w->failed |= !spans;
     for (uint32_t i = 0; spans && i < g->thread_count; i++)
-        spans[i] = learn_span_of(w->a, w->a->threads[g->threads[i]].first_call);
+        spans[i] = sim_learn_span_of(w->a, w->a->threads[g->threads[i]].first_call);
     if (spans)
         put_spine(w, g->root, spans, g->thread_count, key);
 }

@@ -17,7 +17,7 @@ static bool is_plain_word(const char *name)
     return n && !name[n];
 }
 
-void learn_put_name(struct sim_text *t, const char *name)
+void sim_learn_put_name(struct sim_text *t, const char *name)
 {
     if (is_plain_word(name)) {
         sim_text_put(t, " %s", name);
@@ -29,7 +29,7 @@ void learn_put_name(struct sim_text *t, const char *name)
     sim_text_put(t, "\"");
 }
 
-void learn_put_time(struct sim_text *t, uint64_t ns)
+void sim_learn_put_time(struct sim_text *t, uint64_t ns)
 {
     if (ns % 1000000 == 0)
         sim_text_put(t, "%llums", (unsigned long long)(ns / 1000000));
@@ -42,12 +42,12 @@ void learn_put_time(struct sim_text *t, uint64_t ns)
 static void put_fitted(struct sim_text *t, uint64_t value, bool is_time)
 {
     if (is_time)
-        learn_put_time(t, value);
+        sim_learn_put_time(t, value);
     else
         sim_text_put(t, "%llu", (unsigned long long)value);
 }
 
-void learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time)
+void sim_learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time)
 {
     static const char *const words[] = {
         [SIM_DIST_CONSTANT] = " ",        [SIM_DIST_UNIFORM] = " ",
@@ -71,7 +71,7 @@ void learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time)
         sim_text_put(t, ")");
 }
 
-void learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_t shift_ns)
+void sim_learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_t shift_ns)
 {
     struct sim_fit fit;
     for (size_t i = 0; i < count; i++) {
@@ -81,11 +81,11 @@ void learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_
     }
     sim_fit_sample(sample, count, &fit);
     fit.a += fit.kind == SIM_DIST_UNIFORM && !fit.a; /* a timeout of 0 has another meaning */
-    learn_put_fit(t, &fit, true);
+    sim_learn_put_fit(t, &fit, true);
 }
 
 /* Counts have no fractions: uniform, or the values that occur. */
-void learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count)
+void sim_learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count)
 {
     struct sim_fit fit;
     for (size_t i = 0; i < count; i++)
@@ -99,11 +99,11 @@ void learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count)
         for (uint32_t i = 0; i < fit.count; i++)
             fit.values[i] = counts[(2 * i + 1) * count / (2 * (size_t)fit.count)];
     }
-    learn_put_fit(t, &fit, false);
+    sim_learn_put_fit(t, &fit, false);
 }
 
 /* Copies a name as far as its text in the scenario has at most so many bytes. True: it is whole. */
-static bool copy_name(const char *name, char *out, size_t bytes)
+static bool copy_name_part(const char *name, char *out, size_t bytes)
 {
     size_t n = 0, used = 0;
     for (; name[n]; n++) {
@@ -116,7 +116,7 @@ static bool copy_name(const char *name, char *out, size_t bytes)
     return !name[n];
 }
 
-void learn_new_key(struct learn_writer *w, uint32_t name, char *key)
+void sim_learn_new_key(struct learn_writer *w, uint32_t name, char *key)
 {
     int fresh;
     uint32_t *uses = strobe_idmap_put(&w->uses, name, 0, &fresh);
@@ -126,14 +126,14 @@ void learn_new_key(struct learn_writer *w, uint32_t name, char *key)
         return;
     }
     char base[LEARN_KEY_BYTES];
-    bool is_whole = copy_name(w->a->names.texts[name], base, LEARN_NAME_BYTES);
+    bool is_whole = copy_name_part(w->a->names.texts[name], base, LEARN_NAME_BYTES);
     if (++*uses == 1 && is_whole)
         snprintf(key, LEARN_KEY_BYTES, "%s", base);
     else
         snprintf(key, LEARN_KEY_BYTES, "%.*s#%u", LEARN_NAME_BYTES, base, *uses);
 }
 
-bool learn_is_put(struct learn_writer *w, uint32_t name, const struct sim_text *body, char *key)
+bool sim_learn_is_put(struct learn_writer *w, uint32_t name, const struct sim_text *body, char *key)
 {
     struct sim_text whole = {0};
     sim_text_put(&whole, "%u:%u:%s", w->a->groups[w->group].managed, name, body->text ? body->text : "");
@@ -147,21 +147,21 @@ bool learn_is_put(struct learn_writer *w, uint32_t name, const struct sim_text *
         memcpy(key, w->keys[number].text, LEARN_KEY_BYTES);
         return true;
     }
-    learn_new_key(w, name, key);
+    sim_learn_new_key(w, name, key);
     memcpy(w->keys[number].text, key, LEARN_KEY_BYTES);
     return false;
 }
 
-void learn_put_method(struct learn_writer *w, uint32_t name, const char *key, struct sim_text *body)
+void sim_learn_put_method(struct learn_writer *w, uint32_t name, const char *key, struct sim_text *body)
 {
     struct sim_text *out = &w->methods;
     sim_text_put(out, "method");
-    learn_put_name(out, key);
+    sim_learn_put_name(out, key);
     if (strcmp(key, w->a->names.texts[name]) != 0) {
         char shown[LEARN_KEY_BYTES];
-        copy_name(w->a->names.texts[name], shown, LEARN_NAME_BYTES);
+        copy_name_part(w->a->names.texts[name], shown, LEARN_NAME_BYTES);
         sim_text_put(out, " as");
-        learn_put_name(out, shown);
+        sim_learn_put_name(out, shown);
     }
     sim_text_put(out, "%s {\n%s}\n", w->a->groups[w->group].managed ? " managed" : "", body->text ? body->text : "");
     w->failed |= body->failed || out->failed;

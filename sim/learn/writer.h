@@ -63,60 +63,61 @@ struct learn_subset {
 };
 
 /* write_value.c */
-void learn_put_name(struct sim_text *t, const char *name);
-void learn_put_time(struct sim_text *t, uint64_t ns);
-void learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time);
+void sim_learn_put_name(struct sim_text *t, const char *name);
+void sim_learn_put_time(struct sim_text *t, uint64_t ns);
+void sim_learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time);
 
 /* Fits the sample, shifted by -shift_ns, and puts the distribution. Sorts and changes the sample. */
-void learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_t shift_ns);
-void learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count);
+void sim_learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_t shift_ns);
+void sim_learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count);
 
 /* Makes a key for one more method of that name. */
-void learn_new_key(struct learn_writer *w, uint32_t name, char *key);
+void sim_learn_new_key(struct learn_writer *w, uint32_t name, char *key);
 
 /* True when a method of the name with the same body is there already: `key` becomes its key. Else `key` becomes a new
  * one. */
-bool learn_is_put(struct learn_writer *w, uint32_t name, const struct sim_text *body, char *key);
+bool sim_learn_is_put(struct learn_writer *w, uint32_t name, const struct sim_text *body, char *key);
 
 /* Puts a whole method with this body, which it frees. */
-void learn_put_method(struct learn_writer *w, uint32_t name, const char *key, struct sim_text *body);
+void sim_learn_put_method(struct learn_writer *w, uint32_t name, const char *key, struct sim_text *body);
 
 /* write_locks.c */
-void learn_find_sites(struct learn_writer *w);
-bool learn_is_lock(enum strobe_kind kind);
+void sim_learn_find_sites(struct learn_writer *w);
+bool sim_learn_is_lock(enum strobe_kind kind);
 
 /* The number of a slot from which a lock is held, and the number up to which. False: the node does not take it. */
-bool learn_held_part(const struct learn_node *n, const struct learn_lock_site *site, uint32_t *first, uint32_t *end);
+bool sim_learn_held_part(const struct learn_node *n, const struct learn_lock_site *site, uint32_t *first,
+                         uint32_t *end);
 
 /* write_node.c */
 /* Writes the operations of a node's instances, and the methods that they call. */
-void learn_put_body(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset,
-                    struct sim_text *body, int indent);
+void sim_learn_put_body(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset,
+                        struct sim_text *body, int indent);
 
 /* Writes a method for the spans, which it takes over, and makes its key. `tail`, if any, ends its body. */
-void learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *spans, uint32_t count, char *key);
+void sim_learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *spans, uint32_t count, char *key);
 
 /* write_round.c */
 /* Writes a node's instances: divides them by duration when that keeps their durations better or `always` is set, unless
  * a caller is divided already. With `always`, of a sampled capture single instances are written as they were: their
  * parts, of about a sampling interval each, depend on one another. */
-void learn_put_round(struct learn_writer *w, const struct learn_node *n, bool always, struct sim_text *body,
-                     int indent);
+void sim_learn_put_round(struct learn_writer *w, const struct learn_node *n, bool always, struct sim_text *body,
+                         int indent);
 
 /* Writes the methods of a group of threads; `key` becomes that of the entry. */
-void learn_put_group(struct learn_writer *w, uint32_t group, char *key);
+void sim_learn_put_group(struct learn_writer *w, uint32_t group, char *key);
 
 /* write_messages.c */
 /* Lists the kinds of messages, with their keys. */
-void learn_find_messages(struct learn_writer *w);
+void sim_learn_find_messages(struct learn_writer *w);
 
 /* Writes the methods of all messages. */
-void learn_put_messages(struct learn_writer *w);
+void sim_learn_put_messages(struct learn_writer *w);
 
 /* Puts the loop's first posts, and the loop. `call` is the first thread's call that loops. */
-void learn_put_loop(struct learn_writer *w, uint32_t call, struct sim_text *body, int indent);
+void sim_learn_put_loop(struct learn_writer *w, uint32_t call, struct sim_text *body, int indent);
 
 /* Returns the queue of a group of loopers: the number of the first group with the same one. */
-uint32_t learn_queue_of(const struct learn_app *a, uint32_t group);
+uint32_t sim_learn_queue_of(const struct learn_app *a, uint32_t group);
 
 #endif
