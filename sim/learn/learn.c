@@ -127,7 +127,7 @@ static bool tune(struct learning *l, const struct learn_distances *d, unsigned r
             time_kind(l, r->kind);
         else
             l->tuning.shift_ns[r->kind] += (int64_t)(r->ns[1] / r->count[1]) - (int64_t)(r->ns[0] / r->count[0]);
-        if (kind_is_lock(r->kind) && r->ns[0] * 200 > d->all_ns)
+        if (kind_is_lock(r->kind) && (r->ns[0] > r->ns[1] ? r->ns[0] : r->ns[1]) * 200 > d->all_ns)
             goes_on |= tune_lock(l, r);
     }
     return goes_on;
@@ -255,6 +255,8 @@ void sim_learnt_print(const struct sim_learnt *learnt, FILE *out)
     if (l->unseen)
         fprintf(out, "  unseen time             %" PRIu64 " times, %.3f ms: written as computing\n", l->unseen,
                 (double)l->unseen_ns / 1e6);
+    if (l->idle_ns)
+        fprintf(out, "  off the processor       %.3f ms for an unknown cause: left out\n", (double)l->idle_ns / 1e6);
     for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++)
         if (l->as_others[kind])
             fprintf(out, "  written as sleeps       %" PRIu64 " of %s\n", l->as_others[kind], strobe_wait_name(kind));

@@ -49,13 +49,21 @@ static bool add_duration(struct durations *d, uint64_t ns)
     return true;
 }
 
+/* Returns the time of a call that counts: of a wait, its length; of a method, its time on a processor. */
+static uint64_t counted_ns(const struct learn_app *a, const struct learn_call *c, uint32_t class)
+{
+    if (class != SIM_CALL_METHOD)
+        return c->end_ns - c->begin_ns;
+    return sim_learn_busy_ns(a, &a->threads[c->thread], c->begin_ns, c->end_ns);
+}
+
 static bool add_side_call(struct side *s, const struct learn_app *a, const uint32_t *number, uint32_t call)
 {
     const struct learn_call *c = &a->calls[call];
     const struct sim_wait *w = sim_learn_wait_of(a, c);
-    uint64_t ns = c->end_ns - c->begin_ns, inner = 0;
+    uint64_t ns = counted_ns(a, c, c->class), inner = 0;
     for (uint32_t i = c->first; i != LEARN_NONE; i = a->calls[i].next)
-        inner += a->calls[i].end_ns - a->calls[i].begin_ns;
+        inner += counted_ns(a, &a->calls[i], c->class);
     if (c->class == SIM_CALL_GAP)
         return true;
     s->self_ns[number[c->name]] += ns > inner ? ns - inner : 0;
@@ -66,7 +74,7 @@ static bool add_side_call(struct side *s, const struct learn_app *a, const uint3
     }
     struct durations *d = &s->calls[number[c->name]];
     d->is_message |= c->parent != LEARN_NONE && a->calls[c->parent].loops && c->class == SIM_CALL_METHOD;
-    return c->class != SIM_CALL_METHOD || add_duration(d, ns);
+    return c->class != SIM_CALL_METHOD || add_duration(d, c->end_ns - c->begin_ns);
 }
 
 static bool fill_side(struct side *s, const struct learn_app *a, const uint32_t *number)

@@ -1,8 +1,8 @@
 /* What `learn` compares: statistics of a capture and of the replay of the scenario that was learnt from it.
  *
- * Shares of methods and waits: the time in which each is the innermost call, as a share of the threads' time without
- * unseen time. Their distances are the total variation, which is half the sum of all differences, and the largest
- * difference.
+ * Shares of methods and waits: the time in which each is the innermost call, of methods only the time on a processor,
+ * as a share of all such time. Their distances are the total variation, which is half the sum of all differences, and
+ * the largest difference.
  *
  * Waits of each kind: their time per second of the app, and their number. The distance is the relative error of the
  * time.

@@ -1,6 +1,7 @@
 #include "sim/learn/write.h"
 #include "sim/learn/writer.h"
 
+#include "engine/trace/model/function_tree.h"
 #include "sim/app/syntax.h"
 
 #include <stdio.h>
@@ -78,6 +79,20 @@ static void put_head(const struct learn_writer *w, struct sim_text *out)
     put_queues(w, out);
 }
 
+/* Returns the time in which threads were off their processors for an unknown cause. */
+static uint64_t sum_idle(const struct learn_app *a)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < a->thread_count; i++) {
+        const struct sim_track *t = a->threads[i].track;
+        const struct strobe_text_pool *names = &a->captures[a->threads[i].capture].names;
+        for (size_t k = 0; k < t->idle_count; k++)
+            if (strcmp(names->texts[t->idle[k].value], STROBE_RUNNABLE_TEXT) != 0)
+                sum += t->idle[k].end_ns - t->idle[k].begin_ns;
+    }
+    return sum;
+}
+
 static void writer_close(struct learn_writer *w)
 {
     strobe_idmap_free(&w->uses);
@@ -102,6 +117,7 @@ char *sim_learn_write_scenario(const struct learn_app *a, struct learn_plan *pla
         plan->losses.unseen += is_gap;
         plan->losses.unseen_ns += is_gap ? a->calls[i].end_ns - a->calls[i].begin_ns : 0;
     }
+    plan->losses.idle_ns = sum_idle(a);
     sim_learn_find_sites(&w);
     sim_learn_find_messages(&w);
     for (uint32_t g = 0; g < a->group_count && !w.failed; g++) {

@@ -7,7 +7,7 @@
 enum { LEARN_WEIGHT_MAX = 100000, LEARN_INDENT = 4, LEARN_CALL_DEPTH_MAX = 4000 };
 
 /* Time below which the executions of a method are written as computing of their caller: a part of all threads' time. */
-enum { LEARN_LEAST_PART = 200000 };
+enum { LEARN_LEAST_PART = 50000 };
 
 /* Samples of one slot, of the instances of a subset. */
 struct slot_sample {
