@@ -182,6 +182,24 @@ static void compare_durations(const struct side *was, const struct side *is, con
     }
 }
 
+/* The truth of a replay knows all allocations, without saying so. */
+static void compare_allocations(const struct learn_app *capture, const struct learn_app *replay, const struct side *was,
+                                const struct side *is, struct learn_distances *out)
+{
+    double scale = is->app_ns ? (double)was->app_ns / (double)is->app_ns : 0;
+    for (uint32_t i = 0; i < capture->thread_count; i++) {
+        const struct sim_track *t = capture->threads[i].track;
+        out->allocations[0] += t->known_alloc ? t->totals.allocations : 0;
+        out->alloc_bytes[0] += t->known_alloc ? t->totals.alloc_bytes : 0;
+    }
+    for (uint32_t i = 0; i < replay->thread_count; i++) {
+        out->allocations[1] += replay->threads[i].track->totals.allocations;
+        out->alloc_bytes[1] += replay->threads[i].track->totals.alloc_bytes;
+    }
+    out->allocations[1] = (uint64_t)((double)out->allocations[1] * scale + 0.5);
+    out->alloc_bytes[1] = (uint64_t)((double)out->alloc_bytes[1] * scale + 0.5);
+}
+
 static bool number_names(const struct learn_app *a, struct strobe_text_pool *names, uint32_t *number)
 {
     for (size_t i = 0; i < a->names.count; i++) {
@@ -204,6 +222,7 @@ bool sim_learn_compare(const struct learn_app *capture, const struct learn_app *
                 fill_side(&is, replay, b);
     if (fine) {
         out->all_ns = was.all_ns;
+        compare_allocations(capture, replay, &was, &is, out);
         compare_shares(&was, &is, names, out);
         compare_waits(&was, &is, out);
         compare_messages(&was, &is, names, out);
@@ -266,6 +285,10 @@ void sim_learn_print_distances(const struct learn_distances *d, FILE *out)
             100 * d->wait_error);
     fprintf(out, "  messages                largest error %.1f %% (percentiles 50, 90 and 95)\n",
             100 * d->message_error);
+    if (d->allocations[0])
+        fprintf(out, "  allocations             %llu, replay %llu; %.3f MB, replay %.3f MB\n",
+                (unsigned long long)d->allocations[0], (unsigned long long)d->allocations[1],
+                (double)d->alloc_bytes[0] / 1e6, (double)d->alloc_bytes[1] / 1e6);
     print_waits(d, out);
     print_messages(d, out);
     if (d->duration_count)

@@ -43,8 +43,9 @@ struct learn_duration_row {
 struct learn_distances {
     struct strobe_text_pool names; /* owns the names below */
     uint64_t threads[2];
-    uint64_t all_ns;                 /* the threads' time in the capture */
-    double variation, largest_share; /* 0 to 1 */
+    uint64_t all_ns;                         /* the threads' time in the capture */
+    uint64_t allocations[2], alloc_bytes[2]; /* as far as the capture knows; the replay's for as many seconds */
+    double variation, largest_share;         /* 0 to 1 */
     const char *largest_method;
     struct learn_wait_row waits[STROBE_KIND_COUNT];
     size_t wait_count;

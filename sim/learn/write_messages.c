@@ -153,6 +153,15 @@ static void put_next_post(struct learn_writer *w, const struct learn_posted *p, 
     free(gaps);
 }
 
+static uint64_t messages_of_group(const struct learn_writer *w, uint32_t group)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < w->posted_count; i++)
+        for (uint32_t k = 0; k < w->posted[i].count; k++)
+            count += w->a->threads[w->a->calls[w->posted[i].spans[k].call].thread].group == group;
+    return count;
+}
+
 void sim_learn_put_messages(struct learn_writer *w)
 {
     for (size_t i = 0; i < w->posted_count && !w->failed; i++) {
@@ -163,6 +172,7 @@ void sim_learn_put_messages(struct learn_writer *w)
         if (spans)
             memcpy(spans, p->spans, p->count * sizeof *spans);
         w->group = w->a->threads[w->a->calls[p->spans[0].call].thread].group;
+        sim_learn_put_allocations(w->a, w->group, messages_of_group(w, w->group), &body, 4);
         if (sim_learn_node_open(&n, w->a, p->name, spans, p->count))
             sim_learn_put_round(w, &n, true, &body, 4);
         else

@@ -200,6 +200,27 @@ static void put_mark(struct learn_writer *w, const struct learn_slot *s, struct 
     sim_text_put(body, "\n");
 }
 
+void sim_learn_put_allocations(const struct learn_app *a, uint32_t group, uint64_t rounds, struct sim_text *body,
+                               int indent)
+{
+    uint64_t count = 0, bytes = 0;
+    for (uint32_t i = 0; i < a->groups[group].thread_count; i++) {
+        const struct sim_track *t = a->threads[a->groups[group].threads[i]].track;
+        count += t->known_alloc ? t->totals.allocations : 0;
+        bytes += t->known_alloc ? t->totals.alloc_bytes : 0;
+    }
+    if (!count || !rounds || count / rounds >= SIM_TIMES_MAX)
+        return;
+    uint64_t each = bytes / count, parts = count % rounds * 1000 / rounds;
+    each = each < 1 ? 1 : each < SIM_BYTES_MAX ? each : SIM_BYTES_MAX;
+    if (count / rounds)
+        sim_text_put(body, "%*srepeat %llu { alloc %llu; free 1 }\n", indent, "", (unsigned long long)(count / rounds),
+                     (unsigned long long)each);
+    if (parts)
+        sim_text_put(body, "%*schoose { %llu { alloc %llu; free 1 } %llu { } }\n", indent, "",
+                     (unsigned long long)parts, (unsigned long long)each, (unsigned long long)(1000 - parts));
+}
+
 /* ---- calls ---- */
 
 static struct learn_span span_of_entry(const struct learn_app *a, const struct learn_entry *e)

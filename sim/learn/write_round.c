@@ -287,6 +287,7 @@ static void put_rounds(struct learn_writer *w, uint32_t name, const struct learn
                        struct rounds *r, struct sim_text *body)
 {
     struct learn_node before = {0}, round = {0};
+    uint64_t r_count = r->count;
     bool fine = sim_learn_node_open(&before, w->a, name, r->before, r->before_count);
     r->before = NULL;
     fine = sim_learn_node_open(&round, w->a, name, r->spans, (uint32_t)r->count) && fine;
@@ -300,6 +301,7 @@ static void put_rounds(struct learn_writer *w, uint32_t name, const struct learn
             sim_text_put(body, "    forever");
         }
         sim_text_put(body, " {\n        compute 1ns\n");
+        sim_learn_put_allocations(w->a, w->group, r_count, body, 2 * ROUND_INDENT);
         sim_learn_put_round(w, &round, false, body, 2 * ROUND_INDENT);
         sim_text_put(body, "    }\n");
     }

@@ -94,6 +94,11 @@ bool sim_learn_held_part(const struct learn_node *n, const struct learn_lock_sit
 void sim_learn_put_body(struct learn_writer *w, const struct learn_node *n, struct learn_subset subset,
                         struct sim_text *body, int indent);
 
+/* Puts the allocations of a round: those of the group's threads, of their mean size, divided among the rounds. They are
+ * freed at once, because a capture does not show when. */
+void sim_learn_put_allocations(const struct learn_app *a, uint32_t group, uint64_t rounds, struct sim_text *body,
+                               int indent);
+
 /* Writes a method for the spans, which it takes over, and makes its key. `tail`, if any, ends its body. */
 void sim_learn_put_spans(struct learn_writer *w, uint32_t name, struct learn_span *spans, uint32_t count, char *key);
 
