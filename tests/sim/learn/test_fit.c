@@ -115,6 +115,7 @@ static void a_distance_is_the_largest_difference_of_cumulative_functions(void **
     assert_true(is_near(sim_fit_distance(a, 4, b, 4), 0.5, 1e-9));
     assert_true(is_near(sim_fit_distance(a, 4, c, 4), 0.5, 1e-9));
     assert_true(sim_fit_distance(a, 4, a, 4) < 1e-12);
+    assert_true(sim_fit_distance(c, 4, c, 4) < 1e-12);
     assert_true(is_near(sim_fit_distance(a, 4, b, 0), 1, 1e-9));
     assert_true(sim_fit_distance(a, 0, b, 0) < 1e-12);
 }

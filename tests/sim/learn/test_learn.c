@@ -198,7 +198,7 @@ static void names_of_any_text_read_back(void **state)
     struct sim_tracks t;
     char name[400] = "operator\"\\ <\n>(";
     (void)state;
-    memset(name + 15, 'x', sizeof name - 16);
+    memset(name + 15, '"', sizeof name - 16);
     name[sizeof name - 1] = 0;
     open_tracks(&t, 1);
     sim_track_call(&t, 0, 0, sim_tracks_name(&t, name), SIM_CALL_METHOD);
