@@ -21,6 +21,7 @@ const struct strobe_cmd strobe_cmds[] = {
     {"run", strobe_cmd_lab, "play a simulated app, capture it, score the capture", NULL},
     {"compare", strobe_cmd_lab, "play scenarios under every capture policy", NULL},
     {"explore", strobe_cmd_lab, "run small programs in every order a memory model allows", NULL},
+    {"learn", strobe_cmd_lab, "derive a scenario from captures of an app", NULL},
     {NULL, NULL, NULL, NULL},
 };
 

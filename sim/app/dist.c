@@ -29,7 +29,7 @@ static double dist_split_float(double x, int *exponent)
 }
 
 /* ln f = 2 artanh((f - 1) / (f + 1)). */
-static double logarithm(double x)
+double sim_dist_log(double x)
 {
     int exponent;
     double f = dist_split_float(x, &exponent), s = (f - 1) / (f + 1), s2 = s * s, sum = 0;
@@ -39,7 +39,7 @@ static double logarithm(double x)
 }
 
 /* e^x = 2^k e^r with |r| <= ln 2 / 2; x within +-700, where the result is normal. */
-static double exponential(double x)
+double sim_dist_exp(double x)
 {
     static const double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
     int k = (int)(x / ln2 + (x < 0 ? -0.5 : 0.5));
@@ -58,7 +58,7 @@ static double normal(struct sim_random *r)
         double u = 1 - sim_random_unit(r), v = 1.7156 * (sim_random_unit(r) - 0.5);
         double x = u - 0.449871, y = (v < 0 ? -v : v) + 0.386595;
         double q = x * x + y * (0.19600 * y - 0.25472 * x);
-        if (q < 0.27597 || (q <= 0.27846 && v * v <= -4 * u * u * logarithm(u)))
+        if (q < 0.27597 || (q <= 0.27846 && v * v <= -4 * u * u * sim_dist_log(u)))
             return v / u;
     }
 }
@@ -74,8 +74,8 @@ uint64_t sim_dist_draw(const struct sim_dist *d, struct sim_random *r)
     switch (d->kind) {
     case SIM_DIST_CONSTANT: return d->a;
     case SIM_DIST_UNIFORM: assert(d->a <= d->b); return d->a + sim_random_below(r, d->b - d->a + 1);
-    case SIM_DIST_EXPONENTIAL: return d->a ? rounded((double)d->a * -logarithm(1 - sim_random_unit(r))) : 0;
-    case SIM_DIST_LOGNORMAL: return d->a ? rounded((double)d->a * exponential(d->sigma * normal(r))) : 0;
+    case SIM_DIST_EXPONENTIAL: return d->a ? rounded((double)d->a * -sim_dist_log(1 - sim_random_unit(r))) : 0;
+    case SIM_DIST_LOGNORMAL: return d->a ? rounded((double)d->a * sim_dist_exp(d->sigma * normal(r))) : 0;
     case SIM_DIST_LIST: assert(d->count > 0); return d->values[sim_random_below(r, d->count)];
     }
     return 0;
@@ -88,7 +88,7 @@ double sim_dist_mean(const struct sim_dist *d)
     case SIM_DIST_CONSTANT:
     case SIM_DIST_EXPONENTIAL: return (double)d->a;
     case SIM_DIST_UNIFORM: return ((double)d->a + (double)d->b) / 2;
-    case SIM_DIST_LOGNORMAL: return (double)d->a * exponential(d->sigma * d->sigma / 2);
+    case SIM_DIST_LOGNORMAL: return (double)d->a * sim_dist_exp(d->sigma * d->sigma / 2);
     case SIM_DIST_LIST:
         for (uint32_t i = 0; i < d->count; i++)
             sum += (double)d->values[i];

@@ -32,4 +32,9 @@ uint64_t sim_dist_draw(const struct sim_dist *d, struct sim_random *r);
 /* Returns the distribution's mean, for checks and display. */
 double sim_dist_mean(const struct sim_dist *d);
 
+/* The natural logarithm of a positive number, and the exponential function for x within -700 to 700: accurate to a few
+ * units of the last place, and the same on every machine. */
+double sim_dist_log(double x);
+double sim_dist_exp(double x);
+
 #endif

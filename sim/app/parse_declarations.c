@@ -146,7 +146,7 @@ static bool config(struct sim_parser *p)
 /* `image`: mention of the enclosing image block's image; UINT32_MAX: none. */
 static bool method_attributes(struct sim_parser *p, uint32_t image, struct sim_method *m)
 {
-    enum { KIND = 1, FRAMELESS = 2, FRAME = 4, IN = 8 };
+    enum { KIND = 1, FRAMELESS = 2, FRAME = 4, IN = 8, AS = 16 };
     unsigned said = 0;
     uint64_t frame = SIM_FRAME_DEFAULT;
     while (!sim_token_is(&p->token, "{") && p->status == STROBE_OK) {
@@ -156,6 +156,9 @@ static bool method_attributes(struct sim_parser *p, uint32_t image, struct sim_m
             m->managed = false;
         } else if (attribute(p, "frameless", FRAMELESS, &said)) {
             m->frameless = true;
+        } else if (attribute(p, "as", AS, &said)) {
+            if (!sim_parse_name(p, "the name that stacks show", &m->name))
+                return false;
         } else if (attribute(p, "frame", FRAME, &said)) {
             struct sim_place value = sim_parse_place(p);
             if (!sim_parse_size(p, 0, SIM_FRAME_MAX, &frame))
@@ -167,7 +170,7 @@ static bool method_attributes(struct sim_parser *p, uint32_t image, struct sim_m
             if (!sim_parse_mention(p, SIM_ARG_ANY_IMAGE, &m->image))
                 return false;
         } else {
-            return sim_parse_expected(p, "managed, native, frameless, frame%s or '{'",
+            return sim_parse_expected(p, "managed, native, frameless, frame, as%s or '{'",
                                       image == UINT32_MAX ? ", in" : "");
         }
     }
@@ -182,9 +185,12 @@ static bool method(struct sim_parser *p, uint32_t image, bool managed)
     uint32_t index = s->method_count, place_count = index;
     sim_parse_next(p);
     struct sim_place place = sim_parse_place(p);
-    return sim_parse_name(p, "a name for the method", &m.name) && method_attributes(p, image, &m) &&
-           sim_parse_declare(p, SIM_TABLE_METHOD, m.name, index, &place) && ADD(p, s->methods, s->method_count, m) &&
-           ADD(p, p->method_places, place_count, place) && sim_parse_body(p, m.frameless, &s->methods[index].block);
+    if (!sim_parse_name(p, "a name for the method", &m.key))
+        return false;
+    m.name = m.key;
+    return method_attributes(p, image, &m) && sim_parse_declare(p, SIM_TABLE_METHOD, m.key, index, &place) &&
+           ADD(p, s->methods, s->method_count, m) && ADD(p, p->method_places, place_count, place) &&
+           sim_parse_body(p, m.frameless, &s->methods[index].block);
 }
 
 static bool free_method(struct sim_parser *p)

@@ -138,8 +138,8 @@ static void put_step(struct out *o, const struct sim_op *op, enum sim_arg arg, u
     case SIM_ARG_AMOUNT: put_dist(o, &op->amount, sim_size_units); break;
     case SIM_ARG_SIZE: put_dist(o, &op->size, sim_size_units); break;
     case SIM_ARG_METHOD:
-    case SIM_ARG_NATIVE: print_name(o, s->methods[op->object].name); break;
-    case SIM_ARG_POSTED: print_name(o, s->methods[op->method].name); break;
+    case SIM_ARG_NATIVE: print_name(o, s->methods[op->object].key); break;
+    case SIM_ARG_POSTED: print_name(o, s->methods[op->method].key); break;
     case SIM_ARG_MUTEX:
     case SIM_ARG_MONITOR:
     case SIM_ARG_RWLOCK: print_name(o, s->locks[op->object].name); break;
@@ -249,7 +249,7 @@ static void put_objects(struct out *o)
             put(o, " vsync ");
             put_value(o, s->queues[i].vsync_period_ns, sim_time_units);
             put(o, " frame");
-            print_name(o, s->methods[s->queues[i].frame_method].name);
+            print_name(o, s->methods[s->queues[i].frame_method].key);
         }
         put(o, "\n");
     }
@@ -258,7 +258,11 @@ static void put_objects(struct out *o)
 static void print_method(struct out *o, const struct sim_method *m)
 {
     put(o, "method");
-    print_name(o, m->name);
+    print_name(o, m->key);
+    if (strcmp(m->key, m->name) != 0) {
+        put(o, " as");
+        print_name(o, m->name);
+    }
     put(o, "%s%s", m->managed ? " managed" : "", m->frameless ? " frameless" : "");
     if (m->frame_bytes != (m->frameless ? 0 : SIM_FRAME_DEFAULT))
         put(o, " frame %u", m->frame_bytes);
@@ -286,7 +290,7 @@ static void print_thread_spec(struct out *o, const struct sim_thread_spec *t)
     if (t->tid)
         put(o, " tid %llu", (unsigned long long)t->tid);
     put(o, "%s run", t->reuse_tid ? " reuse_tid" : "");
-    print_name(o, o->s->methods[t->entry].name);
+    print_name(o, o->s->methods[t->entry].key);
     put(o, "\n");
 }
 

@@ -88,7 +88,8 @@ struct sim_image {
 };
 
 struct sim_method {
-    const char *name;
+    const char *name; /* as stacks show it */
+    const char *key;  /* as the scenario's text calls it; the same, unless the declaration has `as` */
     uint32_t image;
     uint64_t address, bytes; /* its code */
     bool managed;            /* false: native */

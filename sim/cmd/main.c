@@ -20,6 +20,7 @@ const struct strobe_cmd strobe_cmds[] = {
     {"run", strobe_cmd_run, "play a simulated app, capture it, score the capture", strobe_usage_run},
     {"compare", strobe_cmd_compare, "play scenarios under every capture policy", strobe_usage_compare},
     {"explore", strobe_cmd_explore, "run small programs in every order a memory model allows", strobe_usage_explore},
+    {"learn", strobe_cmd_learn, "derive a scenario from captures of an app", strobe_usage_learn},
     {"help", cmd_help, "say what a command does", usage_help},
     {NULL, NULL, NULL, NULL},
 };
@@ -40,7 +41,7 @@ static int cmd_help(int argc, char **argv)
     printf("\n  -h, --help            this list; after the name of a command: what the command does\n"
            "  -V, --version         the version\n"
            "\n`strobe-lab help COMMAND` says all about one, `strobe-lab help scenario` how scenarios are written.\n"
-           "`strobe run`, `compare` and `explore` are the same commands.\n"
+           "`strobe run`, `compare`, `explore` and `learn` are the same commands.\n"
            "Exit status: 0 fine, 1 the check failed, 2 bad use or bad input.\n");
     return strobe_output_end(STROBE_EXIT_OK);
 }

@@ -3,7 +3,7 @@
 for shell in bash zsh fish; do
     "$home/ci/completion" $shell "$B" >"completion.$shell" 2>err || echo "FAIL set-up: completion of $shell: $(<err)"
 done
-lab_commands='run compare explore'
+lab_commands='run compare explore learn'
 commands="record attach capture report convert diff merge doctor symbolize $lab_commands"
 
 # bash_offers WORD...: what bash offers for the last word, one a line.
@@ -37,7 +37,7 @@ fi
 if wanted bash_completes_commands_and_kinds; then
     fault=
     [[ $(bash_offers strobe re) == $'record\nreport' ]] || fault+="re: $(bash_offers strobe re) "
-    [[ $(bash_offers strobe-lab '' | tr '\n' ' ') == '--help --version compare explore help run ' ]] ||
+    [[ $(bash_offers strobe-lab '' | tr '\n' ' ') == '--help --version compare explore help learn run ' ]] ||
         fault+="strobe-lab: $(bash_offers strobe-lab '') "
     [[ $(bash_offers strobe import matrix) == $'matrix-events\nmatrix-log' ]] ||
         fault+="import: $(bash_offers strobe import matrix) "

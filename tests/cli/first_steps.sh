@@ -70,7 +70,7 @@ if wanted help_lists_recording_first; then
     run "$strobe" help
     order=$(awk '/^  strobe / { printf "%s ", $2 }' out)
     fault="order: $order"
-    [[ $order == 'record attach capture report convert '*'run compare explore ' ]] &&
+    [[ $order == 'record attach capture report convert '*'run compare explore learn ' ]] &&
         [[ $(<out) == *'The lab'*'  strobe run '* ]] && fault=
     verdict help_lists_recording_first "$fault"
 fi

@@ -51,7 +51,7 @@ is_refused no_command 'which command' "$strobe"
 is_refused unknown_command 'no such command: frobnicate' "$strobe" frobnicate
 is_refused unknown_help 'no such command: frobnicate' "$strobe" help frobnicate
 is_refused help_of_two 'one command' "$strobe" help record report
-for command in run compare explore record capture convert diff merge report symbolize import doctor; do
+for command in run compare explore learn record capture convert diff merge report symbolize import doctor; do
     is_refused "unknown_option_$command" 'no such option: --frobnicate' "$strobe" $command --frobnicate
     is_refused "unknown_letter_$command" 'no such option: -Z' "$strobe" $command -Z
 done

@@ -86,6 +86,8 @@ def list_cases(build, inputs):
                              "{work}/o.folded"]),
         Case("symbolize", [strobe, "symbolize", "--mapping", "fixtures/art/album-mapping.txt",
                            str(inputs / "managed.strobe"), "-o", "{work}/o.strobe"]),
+        Case("learn", [f"{build}/strobe-lab", "learn", trace, "-o", "{work}/o.scn", "--replays", "0"],
+             program="strobe-lab"),
         Case("record", record, image="/strobe", records=True),
         Case("start_linux", record, program="spin", image="/libstrobe-preload.so", records=True),
     ]

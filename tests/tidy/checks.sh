@@ -181,7 +181,8 @@ include_arrows_point_one_way() {
             may["sim/player"] = may["sim/policy"] " backend method/art cmd sim/genuine sim/fake sim/player"
             may["sim/trial"] = may["sim/policy"] " sim/player sim/trial"
             may["sim/explore"] = "base util trace sim/kernel sim/explore"
-            may["sim/cmd"] = may["backend"] " cmd watch sim/genuine " may["sim/trial"] " sim/explore sim/cmd"
+            may["sim/learn"] = may["sim/runtime"] " sim/learn"
+            may["sim/cmd"] = may["backend"] " cmd watch sim/genuine " may["sim/trial"] " sim/explore sim/learn sim/cmd"
         }
         {
             target = $3
