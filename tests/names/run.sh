@@ -1,5 +1,6 @@
 #!/bin/bash
-# Function names in reports of recorded programs: generated code, libraries with relative paths, and system calls.
+# Function names in reports of recorded programs: generated code, libraries with relative paths, threads
+# that run a function of the system's libraries, and system calls.
 #
 #   B=DIR tests/names/run.sh      prints `N passed, N failed, N skipped` at the end
 #
@@ -125,6 +126,13 @@ at_least 80 searched compute_in_library
 rm "$work/library.so"
 "$strobe" convert -f "$work/relative.strobe" -o "$work/relative.folded" 2>"$work/gone"
 said gone 'library\.so is missing or has changed since the recording: its functions have no names'
+
+# ---- threads in libraries of the system
+
+# The workers of xz are functions of liblzma, which the engine calls, too. The engine starts them for the program.
+seq 1 400000 >"$work/numbers"
+record workers xz -T2 -2 --block-size=1MiB -kc "$work/numbers"
+at_least 75 workers '  [liblzma.so'
 
 # ---- system calls
 

@@ -201,6 +201,17 @@ static enum owner owner_of_image(const char *image)
     return OF_PROGRAM;
 }
 
+/* Returns true for functions of the engine that are no hooks and call the program: its threads' own functions, its
+ * signal handlers, and its system calls. What they call belongs to the program, also in a library of the system. */
+static bool calls_the_program(const char *function)
+{
+    static const char *const names[] = {"run_traced_thread", "strobe_signals_foreign", "on_quit", "strobe_syscall_raw"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(function, names[i]))
+            return true;
+    return false;
+}
+
 /* Caches the owner of the last image. A resolver returns the same text pointer for all symbols of one image, so the
  * comparison of pointers is sufficient. */
 static enum owner owner_of(struct strobe_function_tree *t, const struct strobe_symbol *symbol)
@@ -211,8 +222,7 @@ static enum owner owner_of(struct strobe_function_tree *t, const struct strobe_s
         t->image = symbol->image;
         t->owner_of_image = owner_of_image(symbol->image);
     }
-    /* The hook of syscall() performs the program's system call in this function, so it counts as a hook. */
-    bool is_own = t->owner_of_image == OF_HOOK && symbol->is_local && strcmp(symbol->function, "strobe_syscall_raw");
+    bool is_own = t->owner_of_image == OF_HOOK && symbol->is_local && !calls_the_program(symbol->function);
     return is_own ? OF_ENGINE : t->owner_of_image;
 }
 

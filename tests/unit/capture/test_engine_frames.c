@@ -44,7 +44,7 @@ static size_t resolve(void *ctx, uint64_t address, struct strobe_symbol *out, si
     static char name[0xa000][8];
     (void)ctx, (void)max;
     snprintf(name[address], sizeof name[0], "%x", (unsigned)address);
-    *out = (struct strobe_symbol){.function = name[address],
+    *out = (struct strobe_symbol){.function = address == TRAMPOLINE ? "run_traced_thread" : name[address],
                                   .image = image[address >> 12],
                                   .file = "",
                                   .function_id = (uint32_t)address,
@@ -135,7 +135,8 @@ static void a_thread_that_the_engine_has_started_for_the_program_stays(void **st
     is_shown(PATH(START_THREAD, TRAMPOLINE, WORK), "2003 1002", 0);
     is_shown(PATH(START_THREAD, TRAMPOLINE, WORK, STRDUP, HOOK, MALLOC), "2003 1002 2001 2002", 0);
     is_shown(PATH(START_THREAD, TRAMPOLINE, OTHER, STRDUP), "2003 7001 2001", 0);
-    is_shown(PATH(START_THREAD, TRAMPOLINE, MALLOC), "2003", 1);
+    is_shown(PATH(START_THREAD, TRAMPOLINE, MALLOC), "2003 2002", 0);
+    is_shown(PATH(START_THREAD, TRAMPOLINE, SAMPLE, MALLOC), "2003", 1);
     is_shown(PATH(START_THREAD, TRAMPOLINE, WORK, HOOK, SAMPLE, BACKTRACE), "2003 1002", 1);
 }
 
