@@ -90,8 +90,9 @@ static int merge_inputs(const struct merge_request *q)
         return strobe_complain("%s", strerror(errno));
     enum strobe_status status = strobe_merge(q->output, &options, &stats, &error);
     int saved = errno;
+    /* After a failure its line is the only one. */
     if (options.report && fclose(options.report) == 0 && status == STROBE_OK)
-        fputs(report, stderr); /* after a failure its line is the only one */
+        fputs(report ? report : "strobe: no memory for the lines about clocks and what was left out\n", stderr);
     free(report);
     errno = saved;
     if (status == STROBE_EXISTS)

@@ -99,11 +99,14 @@ enum strobe_status strobe_whole_file_open(const char *path, struct strobe_whole_
     return status;
 }
 
-void strobe_whole_file_pass(const struct strobe_whole_file *file, const char *at)
+void strobe_whole_file_pass(struct strobe_whole_file *file, const char *at)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)(at - file->at) / page * page;
-    if (file->mapped && bytes)
-        madvise(file->mapped, bytes, MADV_DONTNEED);
+    if (bytes < file->passed) /* the file is read anew */
+        file->passed = 0;
+    if (file->mapped && bytes > file->passed)
+        madvise((char *)file->mapped + file->passed, bytes - file->passed, MADV_DONTNEED);
+    file->passed = bytes;
 }
 
 void strobe_whole_file_close(struct strobe_whole_file *file)

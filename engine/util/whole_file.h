@@ -11,6 +11,7 @@ struct strobe_whole_file {
     const char *at; /* never NULL */
     size_t bytes;
     void *mapped, *read;
+    size_t passed; /* bytes that are out of memory, see strobe_whole_file_pass */
 };
 
 /* Maps the file where that is possible, and reads it otherwise (pipes; "-" is standard input). STROBE_IO with errno.
@@ -19,7 +20,7 @@ enum strobe_status strobe_whole_file_open(const char *path, struct strobe_whole_
 
 /* Says that the part before `at` is not read soon. A mapped file keeps none of it in memory; reading it again is
  * possible. */
-void strobe_whole_file_pass(const struct strobe_whole_file *file, const char *at);
+void strobe_whole_file_pass(struct strobe_whole_file *file, const char *at);
 
 void strobe_whole_file_close(struct strobe_whole_file *file);
 

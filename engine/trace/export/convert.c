@@ -220,7 +220,8 @@ enum strobe_status strobe_convert_emit(const struct strobe_session_set *sessions
                                        const struct strobe_convert_options *options, struct strobe_convert_stats *stats,
                                        struct strobe_error *error)
 {
-    struct job j = {.sessions = sessions, .out_path = "output", .options = options, .stats = stats, .error = error};
+    struct job j = {
+        .sessions = sessions, .out_path = sessions->paths[0], .options = options, .stats = stats, .error = error};
     memset(stats, 0, sizeof *stats);
     enum strobe_status status = enter_session(&j, sessions->paths[0]);
     if (status == STROBE_OK)

@@ -233,10 +233,35 @@ static void scan_compressed(struct scan *s, struct strobe_proto deflated)
     free(whole);
 }
 
+/* Skips fields that the scan does not use, and whose key and length have one byte: most fields of most packets. Leaves
+ * anything else, also what is damaged, to the reader of fields. */
+static inline void skip_unused(struct strobe_proto *m)
+{
+    enum { NUMBERS_WIRE = 0, BYTES_WIRE = 2, MOST = 1 + STROBE_VARINT_BYTES_MAX };
+    const uint8_t *p = m->at;
+    while (m->end - p > MOST && *p < 0x80) {
+        unsigned number = *p >> 3, wire = *p & 7;
+        if (wire == NUMBERS_WIRE && number && number != PACKET_SEQUENCE) {
+            const uint8_t *last = p + 1;
+            while (*last >= 0x80 && last - p < STROBE_VARINT_BYTES_MAX)
+                last++;
+            if (*last >= 0x80)
+                break;
+            p = last + 1;
+        } else if (wire == BYTES_WIRE && number && number != MERGE_FTRACE && number != PACKET_CLOCK_SNAPSHOT &&
+                   p[1] < 0x80 && p[1] + 2 <= m->end - p) {
+            p += p[1] + 2;
+        } else {
+            break;
+        }
+    }
+    m->at = p;
+}
+
 static void scan_packet(struct scan *s, struct strobe_proto packet)
 {
     struct strobe_proto_field f, g;
-    while (next_number(&packet, &f)) {
+    while (skip_unused(&packet), next_number(&packet, &f)) {
         switch (f.number) {
         case MERGE_FTRACE:
             if (s->states && s->states->thread_count)

@@ -23,7 +23,7 @@ struct pass {
 static void feed_text(void *ctx, const char *at, size_t bytes)
 {
     struct pass *p = ctx;
-    const struct strobe_whole_file *file = &p->text->file;
+    struct strobe_whole_file *file = &p->text->file;
     strobe_ftrace_text_feed(&p->reader, at, bytes);
     if (at >= file->at && at < file->at + file->bytes)
         strobe_whole_file_pass(file, at);

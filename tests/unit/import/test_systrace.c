@@ -158,6 +158,17 @@ static void each_form_of_html_gives_its_text(void **state)
     assert_int_equal(stats.damaged, 0);
 }
 
+static void json_of_chrome_gives_its_system_trace(void **state)
+{
+    char coded[2048], json[4096];
+    (void)state;
+    encode_string(TEXT, strlen(TEXT), "\\n", coded);
+    snprintf(json, sizeof json, "{\"traceEvents\": [],\n\"systemTraceEvents\" : \"%s\"}", coded);
+    gives(json, strlen(json), TEXT);
+    gives("{\"traceEvents\": []}", 19, "");
+    assert_int_equal(stats.foreign, 1);
+}
+
 static void elements_without_text_are_counted(void **state)
 {
     static const char html[] = "<html><script class=\"trace-data\">{\"traceEvents\": []}</script>"
@@ -184,6 +195,7 @@ int main(void)
         cmocka_unit_test(compressed_text_is_inflated),
         cmocka_unit_test(a_damaged_part_is_counted_and_its_begin_is_read),
         cmocka_unit_test(each_form_of_html_gives_its_text),
+        cmocka_unit_test(json_of_chrome_gives_its_system_trace),
         cmocka_unit_test(elements_without_text_are_counted),
         cmocka_unit_test(several_elements_are_read_and_a_missing_end_is_forgiven),
     };

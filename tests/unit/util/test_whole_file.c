@@ -71,6 +71,29 @@ static void errors_have_the_systems_number(void **state)
     strobe_whole_file_close(&file);
 }
 
+static void passed_parts_can_be_read_again(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20 };
+    struct strobe_whole_file file;
+    write_file("passed", BYTES);
+    assert_int_equal(strobe_whole_file_open(temp_dir_path("passed"), &file), STROBE_OK);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < BYTES; i++) {
+            assert_int_equal((unsigned char)file.at[i], i % 251);
+            if (i % 100000 == 99999)
+                strobe_whole_file_pass(&file, file.at + i);
+        }
+        strobe_whole_file_pass(&file, file.at + BYTES);
+        assert_int_equal(file.passed, BYTES);
+    }
+    assert_non_null(file.mapped);
+    strobe_whole_file_close(&file);
+    file = (struct strobe_whole_file){.at = "read from a pipe", .bytes = 16};
+    strobe_whole_file_pass(&file, file.at + 16); /* nothing is mapped */
+    assert_string_equal(file.at, "read from a pipe");
+}
+
 static void an_opened_file_is_the_same_mapped_and_through_a_pipe(void **state)
 {
     (void)state;
@@ -99,6 +122,7 @@ int main(void)
         cmocka_unit_test(a_file_is_copied_whole_and_ends_with_nul),
         cmocka_unit_test(a_file_that_is_too_large_has_its_own_error),
         cmocka_unit_test(errors_have_the_systems_number),
+        cmocka_unit_test(passed_parts_can_be_read_again),
         cmocka_unit_test(an_opened_file_is_the_same_mapped_and_through_a_pipe),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);

@@ -311,6 +311,8 @@ enum strobe_status strobe_systrace_read(const char *at, size_t bytes, const stru
         behind++;
     if (strobe_systrace_is_html(at, bytes))
         read_html(&s, at, end);
+    else if (bytes && *at == '{')
+        read_json(&s, at, end);
     else if (is_deflated(at, bytes))
         inflate_part(&s, at, bytes);
     else if (head && is_deflated(behind, (size_t)(end - behind)))

@@ -2,6 +2,7 @@
  *
  *   text              as trace_pipe, atrace and others write it
  *   compressed text   `atrace -z`: a line "TRACE:" and a zlib stream; also a zlib or gzip stream alone
+ *   Chrome's JSON     an object with "systemTraceEvents", whose string is text
  *   systrace HTML     script elements of class trace-data: text, text in base64 of a zlib or gzip stream, or JSON with
  *                     "systemTraceEvents"; of old versions, a script with `linuxPerfData = "..."`, whose string is
  *                     text or a zlib stream
