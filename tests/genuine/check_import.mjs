@@ -4,7 +4,8 @@
 //   node check_import.mjs TRACE-PROCESSOR-DIR STROBE FIXTURES SCRATCH
 //
 // The forms: Perfetto, the same deflated, Chrome's JSON, ftrace text (which the processor reads by itself), and
-// Perfetto again by way of a log of btrace 2.0, which has calls only. Prints `ok NAME` or `FAIL NAME: ...` a form and policy;
+// Perfetto again by way of a log of btrace 2.0, which has calls only. Captures of samples and method
+// traces are loaded without a fault and have a known method's time. Prints `ok NAME` or `FAIL NAME: ...` a form and policy;
 // exit status 1 when any failed.
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
@@ -76,5 +77,24 @@ for (const [policy, expected] of Object.entries(policies)) {
   const mapped = expected.map(([tid, name, ...rest]) => [tid, name.startsWith('read:') ?
     'read:__data_app_shop__new_base.apk_offset:_4096__size:_8192~3' : name, ...rest]);
   check(`${policy}, by way of a log`, file('-log.perfetto-trace'), mapped, true);
+}
+
+// Captures of samples, with the total length in us of one method.
+const captures = [
+  ['art-trace', 'shop.trace', 'com.example.shop.Api.get(I)V', 3800],
+  ['btrace3', 'notify.btrace3', 'waiter_run', 102398],
+  ['collapsed', 'shop.collapsed', 'Json.parse', 41000],
+  ['gecko', 'page.gecko.json', 'Renderer::Update', 1500],
+  ['perf', 'perf.txt', 'work', 49073],
+  ['simpleperf', 'shop.simpleperf', 'com.example.shop.Cart.load', 25000]];
+for (const [kind, source, method, total] of captures) {
+  const file = `${scratch}/import-${kind}.perfetto-trace`, found = [];
+  run(kind, `${fixtures}/${source}`, '-o', file);
+  tp.load(fs.readFileSync(file));
+  for (const s of tp.query(BAD_STATS)) found.push(`statistic ${s.name} is ${s.value}`);
+  const sum = us(tp.query(`select sum(dur) as sum from slice where name = '${method}'`)[0].sum);
+  if (sum !== total) found.push(`${method} takes ${sum} us, but should take ${total}`);
+  console.log(found.length ? `FAIL import ${kind}: ${found.join('; ')}` : `ok import ${kind}`);
+  bad |= found.length;
 }
 process.exitCode ||= bad ? 1 : 0;

@@ -36,6 +36,7 @@ static int take_gecko_option(struct request *q, int c)
 
 static void print_gecko_stats(const struct request *q, const struct strobe_gecko_stats *s)
 {
+    strobe_import_samples_count(&q->common, s->cut_at, "the profile is cut, what follows this byte is missing");
     strobe_import_samples_count(&q->common, s->other_processes,
                                 "threads of other processes, left out (--pid selects one)");
     strobe_import_samples_count(&q->common, s->without_stack, "samples without a stack, left out");

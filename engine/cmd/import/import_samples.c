@@ -98,7 +98,7 @@ static enum strobe_status copy_session(const struct strobe_import_samples *q, co
     enum strobe_status written = strobe_outfile_finish(&out, status != STROBE_OK);
     if (status != STROBE_OK)
         errno = error;
-    if (status == STROBE_OK && written == STROBE_OK)
+    if (status == STROBE_OK && written == STROBE_OK && strcmp(q->output, "-"))
         strobe_session_trim_closed(q->output); /* a copy has blocks of zeros; the file system may keep them */
     return status == STROBE_OK ? written : status;
 }

@@ -65,15 +65,15 @@ struct reading {
 
 /* ---- numbers */
 
-static uint64_t take_le(const uint8_t *at, unsigned bytes)
+/* The machine is little-endian, as sessions require. */
+static inline uint64_t take_le(const uint8_t *at, unsigned bytes)
 {
     uint64_t value = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t)at[i] << 8 * i;
+    memcpy(&value, at, bytes);
     return value;
 }
 
-static uint64_t next_le(const uint8_t **at, unsigned bytes)
+static inline uint64_t next_le(const uint8_t **at, unsigned bytes)
 {
     uint64_t value = take_le(*at, bytes);
     *at += bytes;
@@ -178,6 +178,9 @@ static bool next_btrace3_record(struct reading *r, const uint8_t **at, struct bt
 static size_t method_index(struct reading *r, uint64_t method)
 {
     int fresh;
+    const uint32_t *known = strobe_idmap_get(&r->method_of, method, 0);
+    if (known)
+        return *known;
     uint32_t *place = strobe_array_reserve(&r->frames, &r->frame_room, r->method_count + 1) &&
                               strobe_array_reserve(&r->texts, &r->text_room, r->method_count + 1)
                           ? strobe_idmap_put(&r->method_of, method, 0, &fresh)
@@ -186,11 +189,9 @@ static size_t method_index(struct reading *r, uint64_t method)
         r->failed = true;
         return 0;
     }
-    if (fresh) {
-        *place = (uint32_t)r->method_count++;
-        r->frames[*place] = 0;
-        r->texts[*place] = NULL;
-    }
+    *place = (uint32_t)r->method_count++;
+    r->frames[*place] = 0;
+    r->texts[*place] = NULL;
     return *place;
 }
 

@@ -492,16 +492,18 @@ static enum strobe_status read_gecko(struct gecko *g, struct strobe_json_in json
         strobe_error_set(error, "byte 0: expected a profile of Firefox's profiler: an object with `threads`");
         return STROBE_BAD_INPUT;
     }
-    if (!strobe_json_skip(&whole)) {
-        strobe_error_set(error, "byte %zu: expected the rest of the profile", (size_t)(whole.at - json.at));
-        return STROBE_BAD_INPUT;
-    }
+    if (!strobe_json_skip(&whole))
+        g->stats->cut_at = (uint64_t)(whole.at - json.at);
     g->pid = g->options->pid;
     g->failed = !strobe_idmap_put(&pids, g->pid, 0, &fresh);
     for_each_thread(g, json, 0, count_gecko_thread, &pids);
     strobe_idmap_free(&pids);
     strobe_sampled_process(g->out, g->pid, UINT32_MAX, "");
     for_each_thread(g, json, 0, import_gecko_thread, &profile);
+    if (!g->failed && g->stats->cut_at && !g->stats->samples) {
+        strobe_error_set(error, "byte %" PRIu64 ": expected the rest of the profile", g->stats->cut_at);
+        return STROBE_BAD_INPUT;
+    }
     if (!g->failed && !g->stats->threads) {
         strobe_error_set(error, "no thread of process %" PRIu32, g->options->pid);
         return STROBE_BAD_INPUT;

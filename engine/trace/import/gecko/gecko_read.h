@@ -20,6 +20,8 @@
  * left out. A marker with a begin and an end becomes a section of its thread; others are counted. Of several processes,
  * the one with most threads that have samples is imported, unless `pid` says otherwise.
  *
+ * Of a text that is cut, what precedes the cut is read.
+ *
  * Memory: samples_store.h, and the tables of one thread. Allocates; not thread-safe. Reading half only. */
 #ifndef STROBE_TRACE_IMPORT_GECKO_GECKO_READ_H
 #define STROBE_TRACE_IMPORT_GECKO_GECKO_READ_H
@@ -44,6 +46,7 @@ struct strobe_gecko_stats {
     uint64_t without_stack;   /* samples without a stack, left out */
     uint64_t damaged;         /* samples and markers whose values are out of range, left out */
     uint64_t damaged_threads; /* threads whose tables are damaged or missing, left out */
+    uint64_t cut_at;          /* byte at which the text ends within the profile; 0 = it is whole */
     bool raw;                 /* Gecko's own format */
 };
 
