@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,6 +281,16 @@ static int compare_captures(const struct diff_request *q)
     return status;
 }
 
+/* Keeps the memory of a capture for the next one. Otherwise each capture's large arrays would be mapped, and filled
+ * with zeros by the kernel, anew. */
+static void keep_freed_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
+}
+
 int strobe_cmd_diff(int argc, char **argv)
 {
     struct diff_request q = {.options = {.visit = strobe_diff_add_findings}, .shown = {.top = TOP_DEFAULT}};
@@ -286,10 +298,12 @@ int strobe_cmd_diff(int argc, char **argv)
         q.paths[side] = calloc((size_t)argc, sizeof *q.paths[side]);
     int status = !q.paths[STROBE_DIFF_BASE] || !q.paths[STROBE_DIFF_NEW] ? strobe_complain("diff: out of memory")
                                                                          : parse_diff(&q, argc, argv);
-    if (status == -1)
+    if (status == -1) {
         status = strobe_print_usage(strobe_usage_diff);
-    else if (!status)
+    } else if (!status) {
+        keep_freed_memory();
         status = compare_captures(&q);
+    }
     free(q.paths[STROBE_DIFF_BASE]);
     free(q.paths[STROBE_DIFF_NEW]);
     return status;

@@ -1,4 +1,5 @@
 #include "engine/util/array.h"
+#include "engine/util/large_pages.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ bool strobe_array_grow(void *items, size_t item_bytes, void *capacity, size_t ca
     larger = realloc(old, more * item_bytes);
     if (!larger)
         return false;
+    strobe_prefer_large_pages(larger, more * item_bytes);
     if (zeroed)
         memset(larger + old_capacity * item_bytes, 0, (more - old_capacity) * item_bytes);
     short_capacity = (uint32_t)more;

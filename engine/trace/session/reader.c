@@ -5,6 +5,7 @@
 #include "engine/trace/session/reader_calls.h"
 #include "engine/trace/session/reader_wait_calls.h"
 #include "engine/util/array.h"
+#include "engine/util/large_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -315,6 +316,9 @@ static int sort_items(struct strobe_reader *r)
     struct strobe_item *sorted = malloc((r->item_count + 1) * sizeof *sorted);
     size_t *place = calloc((size_t)r->thread_count + 1, sizeof *place);
     int ok = keys && spare && sorted && place;
+    strobe_prefer_large_pages(keys, r->item_count * sizeof *keys);
+    strobe_prefer_large_pages(spare, r->item_count * sizeof *spare);
+    strobe_prefer_large_pages(sorted, r->item_count * sizeof *sorted);
     if (ok) {
         for (size_t i = 0; i < r->item_count; i++)
             place[r->items[i].record.thread + 1]++;

@@ -74,13 +74,11 @@ static void a_conversion_of_several_sessions_meets_each_fault(void **state)
 static void a_conversion_meets_each_fault(void **state)
 {
     (void)state;
-    static const struct sweep sweeps[] = {{"perfetto", "alloc write host", to_perfetto, "out"},
-                                          {"deflated", "alloc write", to_deflated, "out"},
-                                          {"chrome", "alloc write", to_chrome, "out"},
-                                          {"speedscope", "alloc write", to_speedscope, "out"},
-                                          {"folded", "alloc write", to_folded, "out"},
-                                          {"pprof", "alloc write", to_pprof, "out"},
-                                          {"firefox", "alloc write", to_firefox, "out"}};
+    static const struct sweep sweeps[] = {
+        {"perfetto", "alloc write host", to_perfetto, "out"}, {"deflated", "alloc write", to_deflated, "out"},
+        {"chrome", "alloc write", to_chrome, "out"},          {"speedscope", "alloc write", to_speedscope, "out"},
+        {"folded", "alloc write", to_folded, "out"},          {"pprof", "alloc write", to_pprof, "out"},
+        {"firefox", "alloc write", to_firefox, "out"}};
     sweep_write_session("s.strobe");
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)
         sweep_faults(&sweeps[i]);
