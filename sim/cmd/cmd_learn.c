@@ -123,12 +123,16 @@ int strobe_cmd_learn(int argc, char **argv)
                                             {"name", required_argument, NULL, LEARN_NAME},
                                             {"cores", required_argument, NULL, LEARN_CORES},
                                             {"replays", required_argument, NULL, LEARN_REPLAYS},
+                                            {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     struct learn_request q = {.options = {.replays = LEARN_REPLAYS_DEFAULT}};
     char name[128];
-    for (int c; (c = strobe_any_option(argc, argv, options)) != -1;)
+    for (int c; (c = strobe_any_option(argc, argv, options)) != -1;) {
+        if (c == 'h')
+            return strobe_print_usage(strobe_usage_learn);
         if (learn_take_option(&q, c))
             return STROBE_EXIT_BAD;
+    }
     int count = argc - optind;
     if (count < 1)
         return strobe_complain("learn: expected a capture: a session or a Perfetto trace");

@@ -37,7 +37,7 @@ static uint32_t learn_name_of(struct learn_app *a, const struct sim_tracks *from
     return number == UINT32_MAX ? 0 : number;
 }
 
-static struct learn_call *append_call(struct learn_app *a, const struct learn_call *call)
+static struct learn_call *append_learn_call(struct learn_app *a, const struct learn_call *call)
 {
     if (a->call_count >= LEARN_CALLS_MAX || !strobe_array_reserve(&a->calls, &a->call_room, a->call_count + 1)) {
         a->failed = true;
@@ -159,7 +159,7 @@ static void read_call_begin(struct learn_app *a, struct call_reader *r, uint32_t
                                .first = LEARN_NONE,
                                .next = LEARN_NONE};
     call = a->call_count;
-    if (!append_call(a, &fresh))
+    if (!append_learn_call(a, &fresh))
         return;
     link_call(a, &r->path[r->depth - 1], call);
     push_path(a, r, (struct open_path){call, LEARN_NONE, LEARN_NONE});
@@ -197,7 +197,7 @@ static bool read_calls(struct learn_app *a, uint32_t number)
     if (!track->event_count)
         return true;
     uint32_t outer = a->call_count;
-    if (append_call(a, &around))
+    if (append_learn_call(a, &around))
         push_path(a, &r, (struct open_path){outer, LEARN_NONE, LEARN_NONE});
     for (size_t i = 0; i < track->event_count && !a->failed; i++) {
         const struct sim_event *e = &track->events[i];
@@ -410,7 +410,7 @@ static bool group_threads(struct learn_app *a)
 
 /* ---- open and close ---- */
 
-static bool read_threads(struct learn_app *a)
+static bool read_capture_threads(struct learn_app *a)
 {
     for (uint32_t c = 0; c < a->capture_count; c++)
         for (size_t i = 0; i < a->captures[c].track_count; i++) {
@@ -449,7 +449,7 @@ bool sim_learn_app_open(struct learn_app *a, const struct sim_tracks *captures, 
         a->end_ns += captures[c].end_ns / count;
     }
     a->threads = calloc(threads + 1, sizeof *a->threads);
-    if (!a->threads || !read_threads(a) || !group_threads(a))
+    if (!a->threads || !read_capture_threads(a) || !group_threads(a))
         return false;
     find_loopers(a);
     a->is_sampled = true;

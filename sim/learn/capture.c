@@ -95,8 +95,8 @@ static enum strobe_status build_tracks(const struct strobe_reader *reader, struc
         return STROBE_IO;
     struct strobe_timeline_options options = {.no_samples = 1};
     enum strobe_status status = strobe_timeline_build(reader, tree, &options, &w.sink, NULL);
-    uint64_t end_ns = strobe_reader_ns(reader, reader->last_ticks);
-    out->end_ns = waiting_time(&w, end_ns);
+    if (status == STROBE_OK && !out->failed)
+        sim_learn_move_to_zero(out);
     return status == STROBE_OK && out->failed ? STROBE_IO : status;
 }
 

@@ -303,20 +303,21 @@ static void give_slots(struct trace_import *m)
     free(first);
 }
 
-/* Times count from the first event. */
-static void move_to_zero(struct sim_tracks *t)
+void sim_learn_move_to_zero(struct sim_tracks *t)
 {
-    uint64_t first = UINT64_MAX;
+    uint64_t first = UINT64_MAX, last = 0;
     for (size_t i = 0; i < t->track_count; i++)
-        if (t->tracks[i].event_count && t->tracks[i].begin_ns < first)
-            first = t->tracks[i].begin_ns;
+        if (t->tracks[i].event_count && t->tracks[i].events[0].time_ns < first)
+            first = t->tracks[i].events[0].time_ns;
+    for (size_t i = 0; i < t->track_count; i++)
+        last = t->tracks[i].event_count && t->tracks[i].end_ns > last ? t->tracks[i].end_ns : last;
     if (first == UINT64_MAX)
         return;
     for (size_t i = 0; i < t->track_count; i++) {
         struct sim_track *track = &t->tracks[i];
         if (!track->event_count)
             continue;
-        track->begin_ns -= first;
+        track->begin_ns -= track->begin_ns > first ? first : track->begin_ns;
         track->end_ns -= first;
         for (size_t k = 0; k < track->event_count; k++)
             track->events[k].time_ns -= first;
@@ -334,7 +335,7 @@ static void move_to_zero(struct sim_tracks *t)
             track->cpu[k].end_ns = track->cpu[k].end_ns > first ? track->cpu[k].end_ns - first : 0;
         }
     }
-    t->end_ns -= t->end_ns > first ? first : t->end_ns;
+    t->end_ns = last - first;
 }
 
 static void end_tracks(struct trace_import *m)
@@ -385,7 +386,7 @@ enum strobe_status sim_learn_read_trace(const char *path, struct sim_tracks *out
         end_tracks(&m);
         find_trace_wakers(&m);
         give_slots(&m);
-        move_to_zero(out);
+        sim_learn_move_to_zero(out);
         choose_main(out);
     } else if (status == STROBE_BAD_INPUT && !stats.packets) {
         strobe_error_set(error, "expected a session of Strobe or a Perfetto trace");

@@ -9,4 +9,7 @@
 /* As sim_learn_read, without the path in `error`. */
 enum strobe_status sim_learn_read_trace(const char *path, struct sim_tracks *out, struct strobe_error *error);
 
+/* Makes times count from the first call of a thread. The capture then ends with its last thread. */
+void sim_learn_move_to_zero(struct sim_tracks *t);
+
 #endif

@@ -255,6 +255,9 @@ void sim_learnt_print(const struct sim_learnt *learnt, FILE *out)
     if (l->unseen)
         fprintf(out, "  unseen time             %" PRIu64 " times, %.3f ms: written as computing\n", l->unseen,
                 (double)l->unseen_ns / 1e6);
+    if (l->runnable_ns)
+        fprintf(out, "  waits for a processor   %.3f ms: in the replay only where its own threads compete\n",
+                (double)l->runnable_ns / 1e6);
     if (l->idle_ns)
         fprintf(out, "  off the processor       %.3f ms for an unknown cause: left out\n", (double)l->idle_ns / 1e6);
     for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++)

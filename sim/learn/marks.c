@@ -226,6 +226,16 @@ static void choose_spawners(const struct learn_app *a, const struct learn_group 
     }
 }
 
+/* Returns when a thread was started that began at a time: before the wait that its starter has begun meanwhile. */
+static uint64_t time_of_start(const struct learn_app *a, uint32_t starter, uint64_t begin_ns)
+{
+    const struct learn_thread *t = &a->threads[a->calls[starter].thread];
+    uint32_t at = sim_learn_last_begun(a, t, begin_ns);
+    while (at != LEARN_NONE && a->calls[at].end_ns < begin_ns)
+        at = a->calls[at].parent;
+    return at != LEARN_NONE && a->calls[at].class == SIM_CALL_WAIT ? a->calls[at].begin_ns : begin_ns;
+}
+
 /* True when the threads start over a fifth of the capture or more: those that start together start with the program. */
 static bool starts_throughout(const struct learn_app *a, const struct learn_group *g)
 {
@@ -257,11 +267,12 @@ static bool mark_starts(struct learn_app *a, uint32_t group)
     for (uint32_t i = 0; fine && g->is_spawned && i < g->thread_count; i++) {
         uint32_t call = spawner_at(a, g->threads[i], hits, true);
         if (call != LEARN_NONE)
-            fine = add_mark(a, (struct learn_mark){.time_ns = a->threads[g->threads[i]].track->begin_ns,
-                                                   .ns = 1,
-                                                   .thread = a->calls[call].thread,
-                                                   .object = group,
-                                                   .kind = LEARN_MARK_SPAWN});
+            fine = add_mark(
+                a, (struct learn_mark){.time_ns = time_of_start(a, call, a->threads[g->threads[i]].track->begin_ns),
+                                       .ns = 1,
+                                       .thread = a->calls[call].thread,
+                                       .object = group,
+                                       .kind = LEARN_MARK_SPAWN});
     }
     if (g->is_spawned)
         g->count = (g->thread_count - found) / a->capture_count;

@@ -22,7 +22,7 @@ struct side {
     uint64_t *self_ns;
     struct durations *calls;
     uint64_t count[STROBE_KIND_COUNT], wait_ns[STROBE_KIND_COUNT];
-    uint64_t all_ns, app_ns; /* threads' time; length of the captures */
+    uint64_t all_ns; /* threads' time on processors and in waits */
     size_t names;
 };
 
@@ -84,8 +84,6 @@ static bool fill_side(struct side *s, const struct learn_app *a, const uint32_t 
             return false;
     for (size_t i = 0; i < s->names; i++)
         sim_fit_sort(s->calls[i].ns, s->calls[i].count);
-    for (uint32_t c = 0; c < a->capture_count; c++)
-        s->app_ns += a->captures[c].end_ns;
     return true;
 }
 
@@ -118,7 +116,7 @@ static void compare_shares(const struct side *was, const struct side *is, const 
 
 static void compare_waits(const struct side *was, const struct side *is, struct learn_distances *out)
 {
-    double scale = is->app_ns ? (double)was->app_ns / (double)is->app_ns : 0;
+    double scale = is->all_ns ? (double)was->all_ns / (double)is->all_ns : 0;
     for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++) {
         if (!was->count[kind] && !is->count[kind])
             continue;
@@ -186,7 +184,7 @@ static void compare_durations(const struct side *was, const struct side *is, con
 static void compare_allocations(const struct learn_app *capture, const struct learn_app *replay, const struct side *was,
                                 const struct side *is, struct learn_distances *out)
 {
-    double scale = is->app_ns ? (double)was->app_ns / (double)is->app_ns : 0;
+    double scale = is->all_ns ? (double)was->all_ns / (double)is->all_ns : 0;
     for (uint32_t i = 0; i < capture->thread_count; i++) {
         const struct sim_track *t = capture->threads[i].track;
         out->allocations[0] += t->known_alloc ? t->totals.allocations : 0;

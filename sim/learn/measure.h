@@ -4,8 +4,8 @@
  * as a share of all such time. Their distances are the total variation, which is half the sum of all differences, and
  * the largest difference.
  *
- * Waits of each kind: their time per second of the app, and their number. The distance is the relative error of the
- * time.
+ * Waits of each kind: their time and number, of the replay for as much of such time as the capture has. A machine that
+ * other programs kept busy is then compared with one that is not. The distance is the relative error of the time.
  *
  * Percentiles of the durations of each kind of message: the distance is the relative error. Durations of calls by
  * method: the distance is that of Kolmogorov and Smirnov.
@@ -23,7 +23,7 @@ extern const double sim_learn_percentiles[LEARN_PERCENTILES];
 
 struct learn_wait_row {
     enum strobe_kind kind;
-    uint64_t count[2], ns[2]; /* of the capture, of the replay; the replay's for as many seconds */
+    uint64_t count[2], ns[2]; /* of the capture, of the replay; the replay's scaled likewise */
     double error;             /* of the time, relative to the capture's */
 };
 
@@ -44,7 +44,7 @@ struct learn_distances {
     struct strobe_text_pool names; /* owns the names below */
     uint64_t threads[2];
     uint64_t all_ns;                         /* the threads' time in the capture */
-    uint64_t allocations[2], alloc_bytes[2]; /* as far as the capture knows; the replay's for as many seconds */
+    uint64_t allocations[2], alloc_bytes[2]; /* as far as the capture knows; the replay's scaled likewise */
     double variation, largest_share;         /* 0 to 1 */
     const char *largest_method;
     struct learn_wait_row waits[STROBE_KIND_COUNT];

@@ -79,18 +79,17 @@ static void put_head(const struct learn_writer *w, struct sim_text *out)
     put_queues(w, out);
 }
 
-/* Returns the time in which threads were off their processors for an unknown cause. */
-static uint64_t sum_idle(const struct learn_app *a)
+/* Sums up the time in which threads waited for a processor, and in which they were off theirs for an unknown cause. */
+static void sum_idle(const struct learn_app *a, struct learn_losses *out)
 {
-    uint64_t sum = 0;
     for (uint32_t i = 0; i < a->thread_count; i++) {
         const struct sim_track *t = a->threads[i].track;
         const struct strobe_text_pool *names = &a->captures[a->threads[i].capture].names;
-        for (size_t k = 0; k < t->idle_count; k++)
-            if (strcmp(names->texts[t->idle[k].value], STROBE_RUNNABLE_TEXT) != 0)
-                sum += t->idle[k].end_ns - t->idle[k].begin_ns;
+        for (size_t k = 0; k < t->idle_count; k++) {
+            bool is_runnable = !strcmp(names->texts[t->idle[k].value], STROBE_RUNNABLE_TEXT);
+            *(is_runnable ? &out->runnable_ns : &out->idle_ns) += t->idle[k].end_ns - t->idle[k].begin_ns;
+        }
     }
-    return sum;
 }
 
 static void writer_close(struct learn_writer *w)
@@ -117,7 +116,7 @@ char *sim_learn_write_scenario(const struct learn_app *a, struct learn_plan *pla
         plan->losses.unseen += is_gap;
         plan->losses.unseen_ns += is_gap ? a->calls[i].end_ns - a->calls[i].begin_ns : 0;
     }
-    plan->losses.idle_ns = sum_idle(a);
+    sum_idle(a, &plan->losses);
     sim_learn_find_sites(&w);
     sim_learn_find_messages(&w);
     for (uint32_t g = 0; g < a->group_count && !w.failed; g++) {

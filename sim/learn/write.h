@@ -32,6 +32,7 @@ struct learn_losses {
     uint64_t as_others[STROBE_KIND_COUNT]; /* waits that are written as those of another kind */
     uint64_t unseen, unseen_ns;            /* unseen time counts as computing */
     uint64_t idle_ns;                      /* off the processor for an unknown cause: left out */
+    uint64_t runnable_ns;                  /* waiting for a processor: not learnt */
     uint64_t odd_messages;                 /* posts without a poster */
 };
 

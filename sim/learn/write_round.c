@@ -410,8 +410,11 @@ static void put_spine(struct learn_writer *w, uint32_t name, struct learn_span *
             free(spans);
         } else {
             struct learn_node n;
+            sim_learn_put_allocations(w->a, w->group, count, &body, ROUND_INDENT);
             if (sim_learn_node_open(&n, w->a, name, spans, count))
                 sim_learn_put_round(w, &n, false, &body, ROUND_INDENT);
+            else
+                w->failed = true;
             sim_learn_node_close(&n);
         }
     }

@@ -91,9 +91,6 @@ void sim_learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count)
     for (size_t i = 0; i < count; i++)
         counts[i] = counts[i] < SIM_TIMES_MAX ? counts[i] : SIM_TIMES_MAX;
     sim_fit_sample(counts, count, &fit);
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += (double)counts[i];
     if (fit.kind == SIM_DIST_EXPONENTIAL || fit.kind == SIM_DIST_LOGNORMAL) {
         fit = (struct sim_fit){.kind = SIM_DIST_LIST, .count = SIM_FIT_LIST_MAX};
         for (uint32_t i = 0; i < fit.count; i++)

@@ -11,8 +11,8 @@ cd "$(dirname "$0")/../.." || exit 2
 B=${B:-build}
 export B
 unset MAKEFLAGS MFLAGS MAKELEVEL
-if ! make -s B="$B" HASTE="$(cat "$B/haste" 2>/dev/null)" "$B"/{strobe,strobe-lab,libstrobe-preload.so,libfaulty.so,spin} \
-    >/dev/null; then
+if ! make -s B="$B" HASTE="$(cat "$B/haste" 2>/dev/null)" \
+    "$B"/{strobe,strobe-lab,libstrobe-preload.so,libfaulty.so,spin} >/dev/null; then
     echo 'FAIL its programs do not build'
     echo '0 passed, 1 failed'
     exit 1

@@ -1,5 +1,5 @@
-/* Damaged captures: with any bytes, reading a Perfetto trace and learning a scenario from it ends in a scenario that the
- * parser accepts, or in one line that states the error. Input: the trace. */
+/* Damaged captures: with any bytes, reading a Perfetto trace and learning a scenario from it ends in a scenario that
+ * the parser accepts, or in one line that states the error. Input: the trace. */
 #include "engine/base/error.h"
 #include "sim/app/scenario.h"
 #include "sim/learn/capture.h"

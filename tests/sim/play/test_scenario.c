@@ -468,9 +468,29 @@ static void random_scenarios_play_to_their_end(void **state)
     assert_in_range(deadlocks, 10, 150);
 }
 
+static void methods_may_share_a_name_in_stacks(void **state)
+{
+    (void)state;
+    struct sim_scenario *s = parsed("scenario a \"b\"\nduration 1s\n"
+                                    "method \"f#1\" as f { compute 1ms }\nmethod \"f#2\" as f { compute 2ms }\n"
+                                    "method run { call \"f#1\"; call \"f#2\" }\nthread t main run run\n");
+    assert_string_equal(s->methods[0].name, "f");
+    assert_string_equal(s->methods[1].name, "f");
+    assert_string_equal(s->methods[1].key, "f#2");
+    assert_string_equal(s->methods[2].key, s->methods[2].name);
+    char *text = sim_scenario_print(s);
+    struct sim_scenario *again = parsed(text);
+    assert_string_equal(again->methods[1].name, "f");
+    assert_string_equal(again->methods[1].key, "f#2");
+    free(text);
+    sim_scenario_free(again);
+    sim_scenario_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(methods_may_share_a_name_in_stacks),
         cmocka_unit_test(every_operation_of_the_language_can_be_said),
         cmocka_unit_test(what_is_read_is_what_was_written),
         cmocka_unit_test(operations_say_where_they_stand),
