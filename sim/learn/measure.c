@@ -114,7 +114,7 @@ static void compare_shares(const struct side *was, const struct side *is, const 
     }
 }
 
-static void compare_waits(const struct side *was, const struct side *is, struct learn_distances *out)
+static void compare_learnt_waits(const struct side *was, const struct side *is, struct learn_distances *out)
 {
     double scale = is->all_ns ? (double)was->all_ns / (double)is->all_ns : 0;
     for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++) {
@@ -222,7 +222,7 @@ bool sim_learn_compare(const struct learn_app *capture, const struct learn_app *
         out->all_ns = was.all_ns;
         compare_allocations(capture, replay, &was, &is, out);
         compare_shares(&was, &is, names, out);
-        compare_waits(&was, &is, out);
+        compare_learnt_waits(&was, &is, out);
         compare_messages(&was, &is, names, out);
         compare_durations(&was, &is, names, out);
     }

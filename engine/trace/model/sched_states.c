@@ -136,7 +136,7 @@ int strobe_sched_states_finish(struct strobe_sched_states *s)
 }
 
 /* Returns the number of spans that begin at `time_ns` or before. */
-static size_t spans_until(const struct strobe_sched_thread *t, uint64_t time_ns)
+static size_t count_spans_until(const struct strobe_sched_thread *t, uint64_t time_ns)
 {
     size_t low = 0, high = t->span_count;
     while (low < high) {
@@ -152,7 +152,7 @@ static size_t spans_until(const struct strobe_sched_thread *t, uint64_t time_ns)
 /* Adds up the states from the thread's first event to `time_ns`. */
 static void add_until(const struct strobe_sched_thread *t, uint64_t time_ns, uint64_t out[STROBE_SCHED_STATE_COUNT])
 {
-    size_t n = spans_until(t, time_ns);
+    size_t n = count_spans_until(t, time_ns);
     memset(out, 0, STROBE_SCHED_STATE_COUNT * sizeof *out);
     if (!n)
         return;
@@ -179,7 +179,7 @@ int strobe_sched_states_between(const struct strobe_sched_states *s, uint32_t ti
 int strobe_sched_states_switched_in(const struct strobe_sched_states *s, uint32_t tid, uint64_t time_ns, uint64_t *out)
 {
     const struct strobe_sched_thread *t = watched_thread(s, tid);
-    for (size_t n = t ? spans_until(t, time_ns) : 0; n > 0; n--) {
+    for (size_t n = t ? count_spans_until(t, time_ns) : 0; n > 0; n--) {
         if (t->spans[n - 1].state == STROBE_SCHED_RUNNING) {
             *out = t->spans[n - 1].begin_ns;
             return 1;

@@ -341,8 +341,8 @@ static void a_wait_is_charged_by_its_length(void **state)
     assert_int_equal(charged_for_sleeps("5ms", &timers), 40 * 20000);
 }
 
-/* The clock ticks 32 times, after 640 of 4,000 waits, before its period becomes 16 ms. An eighth of the waits then begins
- * less than the rest of a kernel tick of 4 ms before the next tick of the clock. */
+/* The clock ticks 32 times, after 640 of 4,000 waits, before its period becomes 16 ms. An eighth of the waits then
+ * begins less than the rest of a kernel tick of 4 ms before the next tick of the clock. */
 static void an_eighth_of_the_waits_between_sparse_ticks_is_charged_the_timer(void **state)
 {
     (void)state;

@@ -379,7 +379,7 @@ static uint32_t main_tid(const struct reading *r)
 /* ---- samples */
 
 /* Returns the kind of a record with an end: NONE = it is no wait. */
-static enum strobe_kind kind_of_wait(uint32_t type)
+static enum strobe_kind kind_of_btrace3_wait(uint32_t type)
 {
     switch (type) {
     case STROBE_BTRACE3_BINDER: return STROBE_KIND_IPC;
@@ -402,7 +402,7 @@ static enum strobe_kind kind_of_point(uint32_t type)
     case STROBE_BTRACE3_UNPARK:
     case STROBE_BTRACE3_NOTIFY:
     case STROBE_BTRACE3_UNLOCK: return STROBE_KIND_UNLOCK;
-    default: return kind_of_wait(type) == STROBE_KIND_NONE ? STROBE_KIND_JNI : kind_of_wait(type);
+    default: return kind_of_btrace3_wait(type) == STROBE_KIND_NONE ? STROBE_KIND_JNI : kind_of_btrace3_wait(type);
     }
 }
 
@@ -450,7 +450,7 @@ static void add_btrace3_wait(struct reading *r, const struct btrace3_record *e, 
                                     .stack = stack_of_record(r, e),
                                     .thread = thread,
                                     .message = e->message,
-                                    .kind = kind_of_wait(e->type),
+                                    .kind = kind_of_btrace3_wait(e->type),
                                     .metrics = metrics_of(r, e, before, true, &metrics),
                                     .waker = STROBE_SAMPLED_NO_THREAD};
     struct release *release = e->tid == main_tid(r) && release_type(e->type) ? release_of_wait(r, e) : NULL;
@@ -497,7 +497,7 @@ static void add_btrace3_record(struct reading *r, const struct btrace3_record *e
         return;
     r->stats->records++;
     r->stats->cut += e->walked > e->stored;
-    if (kind_of_wait(e->type) != STROBE_KIND_NONE && e->end_ns > e->begin_ns)
+    if (kind_of_btrace3_wait(e->type) != STROBE_KIND_NONE && e->end_ns > e->begin_ns)
         add_btrace3_wait(r, e, thread, before);
     else
         add_btrace3_point(r, e, thread, before);

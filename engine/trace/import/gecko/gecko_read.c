@@ -74,7 +74,7 @@ static uint32_t take_id(struct strobe_json_in json, const char *name)
     return strobe_json_take_number(&at, &number) && number >= 0 && number < UINT32_MAX - 1 ? (uint32_t)number : 0;
 }
 
-static bool find_text(struct strobe_json_in json, const char *name, struct strobe_cursor *out)
+static bool find_gecko_text(struct strobe_json_in json, const char *name, struct strobe_cursor *out)
 {
     struct strobe_json_in at;
     return strobe_gecko_member(json, name, &at) && strobe_json_peek(&at) == '"' && strobe_json_take_text(&at, out);
@@ -111,7 +111,7 @@ static void read_gecko_libs(struct gecko *g)
         return;
     strobe_json_enter(&at, '[');
     for (; strobe_json_item(&at) && !g->failed; strobe_json_skip(&at)) {
-        size_t bytes = find_text(at, "path", &path) || find_text(at, "name", &path)
+        size_t bytes = find_gecko_text(at, "path", &path) || find_gecko_text(at, "name", &path)
                            ? strobe_json_unescape(path, text, sizeof text)
                            : 0;
         if (!strobe_array_reserve(&g->libs, &g->lib_room, g->lib_count + 1))
@@ -405,7 +405,7 @@ static void read_gecko_thread(struct gecko *g, struct strobe_json_in thread)
     }
     tid = tid ? tid : UINT32_MAX - 1 - g->next_tid++;
     uint32_t number = strobe_sampled_thread(g->out, tid);
-    if (find_text(thread, "name", &name))
+    if (find_gecko_text(thread, "name", &name))
         strobe_sampled_rename(g->out, number, text, strobe_json_unescape(name, text, sizeof text));
     if (is_main_thread(thread, name))
         strobe_sampled_process(g->out, g->pid, tid, "");
@@ -463,7 +463,7 @@ static void enter_profile(struct gecko *g)
     if (strobe_gecko_member(meta, "interval", &at) && strobe_json_take_number(&at, &interval_ms) &&
         time_in_ns(interval_ms, &interval_ns))
         strobe_sampled_interval(g->out, interval_ns, 0);
-    if (strobe_gecko_member(meta, "sampleUnits", &at) && find_text(at, "threadCPUDelta", &unit)) {
+    if (strobe_gecko_member(meta, "sampleUnits", &at) && find_gecko_text(at, "threadCPUDelta", &unit)) {
         bool us = strobe_json_is(unit, "us") || strobe_json_is(unit, "\xc2\xb5s") || strobe_json_is(unit, "\\u00b5s");
         g->cpu_unit_ns = strobe_json_is(unit, "ns") ? 1 : us ? 1000 : 0;
     }
