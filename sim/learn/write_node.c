@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { LEARN_WEIGHT_MAX = 100000, LEARN_INDENT = 4, LEARN_CALL_DEPTH_MAX = 4000 };
+enum { LEARN_WEIGHT_MAX = 100000, LEARN_INDENT = 4 };
 
 /* Time below which the executions of a method are written as computing of their caller: a part of all threads' time. */
 enum { LEARN_LEAST_PART = 50000 };
@@ -233,7 +233,7 @@ static void put_call(struct learn_writer *w, const struct learn_node *n, const s
                      struct learn_subset subset, struct slot_sample *sample, struct sim_text *body, int indent)
 {
     char key[LEARN_KEY_BYTES];
-    if (sample->sum_ns < w->a->thread_ns / LEARN_LEAST_PART) {
+    if (w->depth >= LEARN_DEPTH_MAX || sample->sum_ns < w->a->thread_ns / LEARN_LEAST_PART) {
         w->plan->losses.methods++;
         w->plan->losses.method_ns += sample->sum_ns;
         sim_text_put(body, "%*scompute", indent, "");
@@ -248,7 +248,9 @@ static void put_call(struct learn_writer *w, const struct learn_node *n, const s
             spans[count++] = span_of_entry(n->app, &s->entries[i]);
     bool held_here = w->holds_here;
     w->holds_here = false;
+    w->depth++;
     sim_learn_put_spans(w, s->what, spans, count, key);
+    w->depth--;
     w->holds_here = held_here;
     sim_text_put(body, "%*scall", indent, "");
     sim_learn_put_name(body, key);

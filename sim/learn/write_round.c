@@ -400,8 +400,10 @@ static void put_spine(struct learn_writer *w, uint32_t name, struct learn_span *
         free(spans);
     } else if (count && w->a->calls[spans[0].call].loops) {
         put_message_loop(w, name, spans, count, &body);
-    } else if (find_main_calls(w->a, spans, count, calls)) {
+    } else if (w->depth < LEARN_DEPTH_MAX && find_main_calls(w->a, spans, count, calls)) {
+        w->depth++;
         put_main_call(w, name, spans, count, calls, &body);
+        w->depth--;
     } else {
         divide_threads(w, spans, count, &r);
         w->failed |= r.failed;

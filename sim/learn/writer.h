@@ -12,7 +12,7 @@
 #include "sim/learn/node.h"
 #include "sim/learn/write.h"
 
-enum { LEARN_HELD_MAX = 32, LEARN_KEY_BYTES = 256, LEARN_NAME_BYTES = 240 };
+enum { LEARN_HELD_MAX = 32, LEARN_KEY_BYTES = 256, LEARN_NAME_BYTES = 240, LEARN_DEPTH_MAX = 1600 };
 
 struct learn_key {
     char text[LEARN_KEY_BYTES];
@@ -51,8 +51,9 @@ struct learn_writer {
     size_t posted_count, posted_room;
     uint32_t held[LEARN_HELD_MAX], held_count; /* locks held where we are */
     uint32_t group;                            /* of the threads that are written */
-    bool holds_here;                           /* the innermost lock is held by the method that is written */
-    bool is_divided;                           /* a caller of this node has been divided already */
+    uint32_t depth;  /* of the method that is written: calls from LEARN_DEPTH_MAX on are computing */
+    bool holds_here; /* the innermost lock is held by the method that is written */
+    bool is_divided; /* a caller of this node has been divided already */
     bool failed;
 };
 
