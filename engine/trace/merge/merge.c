@@ -35,7 +35,7 @@ struct merge {
     size_t trace_count, trace_room;
     struct merge_file *texts;
     size_t text_count, text_room;
-    struct strobe_merge_known known;
+    struct strobe_merge_reference reference;
     struct strobe_sched_states states;
     struct strobe_idmap sequences; /* ids that are taken */
     struct strobe_idmap processes; /* tracks of processes of sessions, that are taken */
@@ -66,7 +66,7 @@ static enum strobe_status add_session(struct merge *m, const char *path, size_t 
     if (!s->path)
         return out_of_memory(m, path);
     m->session_count++;
-    return strobe_merge_session_scan(s, &m->known, &m->states, m->error);
+    return strobe_merge_session_scan(s, &m->reference, &m->states, m->error);
 }
 
 static enum strobe_status add_folder(struct merge *m, const char *path, size_t input)
@@ -122,7 +122,7 @@ static enum strobe_status add_input(struct merge *m, const char *path, size_t in
     return status;
 }
 
-/* ---- what is known before the output begins */
+/* ---- scans before the output begins */
 
 static enum strobe_status scan_traces(struct merge *m)
 {
@@ -135,9 +135,9 @@ static enum strobe_status scan_traces(struct merge *m)
         if (status != STROBE_OK)
             return fail_merge(m, t->path, what.text, status);
         const struct strobe_merge_clocks *c = &t->packets.clocks;
-        strobe_merge_know_clocks(&m->known, c->boot_ns, c->mono_ns, c->real_ns);
+        strobe_merge_reference_add_clocks(&m->reference, c->boot_ns, c->mono_ns, c->real_ns);
         for (size_t k = 0; c->boot_ns && k < t->packets.part_count; k++)
-            strobe_merge_know_time(&m->known, t->packets.parts[k].boot_ns);
+            strobe_merge_reference_add_time(&m->reference, t->packets.parts[k].boot_ns);
         m->stats->packets += t->packets.packets;
     }
     return STROBE_OK;
@@ -151,13 +151,13 @@ static enum strobe_status align_text(struct merge *m, struct merge_file *t)
             (struct strobe_merge_alignment){m->options->offset_ns, STROBE_MERGE_UNKNOWN, "moved by --offset"};
         return STROBE_OK;
     }
-    if (strobe_merge_align(&m->known, &text->heard, &text->alignment))
+    if (strobe_merge_align(&m->reference, &text->timing, &text->alignment))
         return STROBE_OK;
     strobe_error_set(m->error,
                      "%s: no clock in common: its times are %.3f s to %.3f s, those of the other inputs %.3f s to %.3f "
                      "s; --offset states the difference",
-                     t->path, (double)text->heard.first_ns / 1e9, (double)text->heard.last_ns / 1e9,
-                     (double)m->known.first_ns / 1e9, (double)m->known.last_ns / 1e9);
+                     t->path, (double)text->timing.first_ns / 1e9, (double)text->timing.last_ns / 1e9,
+                     (double)m->reference.first_ns / 1e9, (double)m->reference.last_ns / 1e9);
     return STROBE_BAD_INPUT;
 }
 
@@ -167,7 +167,7 @@ static enum strobe_status scan_texts(struct merge *m)
     for (size_t i = 0; i < m->text_count && status == STROBE_OK; i++) {
         struct merge_file *t = &m->texts[i];
         struct strobe_error what = {""};
-        status = strobe_merge_text_scan(&t->text, &m->known, &what);
+        status = strobe_merge_text_scan(&t->text, &m->reference, &what);
         if (status == STROBE_IO)
             return out_of_memory(m, t->path);
         if (status != STROBE_OK)
@@ -278,7 +278,7 @@ static enum strobe_status write_texts(struct merge *m)
     enum strobe_status status = strobe_packets_open(&packets, &m->out, 0) ? STROBE_OK : STROBE_IO;
     for (size_t i = 0; i < m->text_count && status == STROBE_OK; i++) {
         struct merge_file *t = &m->texts[i];
-        uint64_t key = strobe_mix_pair(t->text.heard.first_ns, t->text.heard.last_ns);
+        uint64_t key = strobe_mix_pair(t->text.timing.first_ns, t->text.timing.last_ns);
         const struct strobe_merge_text_options how = {.sequence =
                                                           take_sequences(m, strobe_perfetto_first_sequence(key), 1),
                                                       .states_of_4_14 = states_of_4_14,
@@ -398,7 +398,7 @@ static void report_clocks(const struct merge *m)
         const struct strobe_merge_alignment *a = &m->texts[i].text.alignment;
         fprintf(to, "clocks: %s: %s", m->texts[i].path, a->how);
         if (a->error_ns == STROBE_MERGE_UNKNOWN)
-            fprintf(to, m->known.last_ns ? ", error not known\n" : "\n");
+            fprintf(to, m->reference.last_ns ? ", error not known\n" : "\n");
         else
             fprintf(to, ", error below %s\n", length_text(a->error_ns, length));
     }
@@ -407,7 +407,7 @@ static void report_clocks(const struct merge *m)
             fprintf(to, "clocks: %s: %s\n", m->traces[i].path,
                     m->traces[i].packets.clocks.boot_ns ? "boottime by its snapshots, error below 1 us"
                                                         : "no snapshot, taken as boottime, error not known");
-    uint64_t error = strobe_merge_error_by_waits(&m->known, &m->states, &waits);
+    uint64_t error = strobe_merge_error_by_waits(&m->reference, &m->states, &waits);
     if (error != STROBE_MERGE_UNKNOWN)
         fprintf(to, "clocks: %zu waits end %s after the kernel let their threads run (median)\n", waits,
                 length_text(error, length));
@@ -419,9 +419,9 @@ static void report_boots(const struct merge *m)
     const int64_t apart_ns = 60000000000;
     for (size_t i = 0; i < m->trace_count; i++) {
         const struct strobe_merge_clocks *c = &m->traces[i].packets.clocks;
-        if (!c->boot_ns || !c->real_ns || !m->known.real_ns)
+        if (!c->boot_ns || !c->real_ns || !m->reference.real_ns)
             continue;
-        int64_t apart = (int64_t)(c->real_ns - c->boot_ns) - (int64_t)(m->known.real_ns - m->known.boot_ns);
+        int64_t apart = (int64_t)(c->real_ns - c->boot_ns) - (int64_t)(m->reference.real_ns - m->reference.boot_ns);
         if (apart > apart_ns || apart < -apart_ns)
             fprintf(m->options->report,
                     "clocks: %s: of another boot or machine than other inputs: the dates of boot differ by %.0f s\n",
@@ -511,7 +511,7 @@ static void free_merge(struct merge *m)
     free(m->sessions);
     free(m->traces);
     free(m->texts);
-    strobe_merge_known_free(&m->known);
+    strobe_merge_reference_free(&m->reference);
     strobe_sched_states_free(&m->states);
     strobe_idmap_free(&m->sequences);
     strobe_idmap_free(&m->processes);

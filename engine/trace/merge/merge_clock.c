@@ -9,7 +9,8 @@
 static const uint64_t MARKER_ERROR_NS = 1000000; /* a single marker is written soon after its clock was read */
 static const uint64_t SAME_CLOCK_ERROR_NS = 1000;
 
-void strobe_merge_know_clocks(struct strobe_merge_known *k, uint64_t boot_ns, uint64_t mono_ns, uint64_t real_ns)
+void strobe_merge_reference_add_clocks(struct strobe_merge_reference *k, uint64_t boot_ns, uint64_t mono_ns,
+                                       uint64_t real_ns)
 {
     int had = (k->mono_ns != 0) + (k->real_ns != 0), has = (mono_ns != 0) + (real_ns != 0);
     if (boot_ns && (!k->boot_ns || has > had)) {
@@ -19,7 +20,7 @@ void strobe_merge_know_clocks(struct strobe_merge_known *k, uint64_t boot_ns, ui
     }
 }
 
-void strobe_merge_know_time(struct strobe_merge_known *k, uint64_t boot_ns)
+void strobe_merge_reference_add_time(struct strobe_merge_reference *k, uint64_t boot_ns)
 {
     if (!k->first_ns || boot_ns < k->first_ns)
         k->first_ns = boot_ns;
@@ -44,7 +45,7 @@ static bool take_marker_seconds(struct strobe_cursor *c, uint64_t *ns)
     return true;
 }
 
-void strobe_merge_hear_marker(struct strobe_merge_heard *h, uint64_t time_ns, const char *at, size_t bytes)
+void strobe_merge_read_clock_marker(struct strobe_merge_timing *h, uint64_t time_ns, const char *at, size_t bytes)
 {
     struct strobe_cursor c = strobe_cursor(at, bytes);
     uint64_t ns, ms;
@@ -107,17 +108,17 @@ static size_t collect_differences(const struct strobe_merge_section *a, size_t a
     return n;
 }
 
-static bool align_by_sections(const struct strobe_merge_known *known, struct strobe_merge_heard *heard,
+static bool align_by_sections(const struct strobe_merge_reference *reference, struct strobe_merge_timing *timing,
                               struct strobe_merge_alignment *out)
 {
-    size_t least = known->section_count < heard->section_count ? known->section_count : heard->section_count;
+    size_t least = reference->section_count < timing->section_count ? reference->section_count : timing->section_count;
     int64_t *differences = least ? malloc(least * sizeof *differences) : NULL;
     if (!differences)
         return false;
-    qsort(known->sections, known->section_count, sizeof *known->sections, by_section);
-    qsort(heard->sections, heard->section_count, sizeof *heard->sections, by_section);
-    size_t n =
-        collect_differences(known->sections, known->section_count, heard->sections, heard->section_count, differences);
+    qsort(reference->sections, reference->section_count, sizeof *reference->sections, by_section);
+    qsort(timing->sections, timing->section_count, sizeof *timing->sections, by_section);
+    size_t n = collect_differences(reference->sections, reference->section_count, timing->sections,
+                                   timing->section_count, differences);
     if (n) {
         qsort(differences, n, sizeof *differences, by_difference);
         out->offset_ns = differences[n / 2];
@@ -131,9 +132,9 @@ static bool align_by_sections(const struct strobe_merge_known *known, struct str
 /* ---- alignment */
 
 /* Returns BOOTTIME minus MONOTONIC. */
-static int64_t boot_minus_mono(const struct strobe_merge_known *known)
+static int64_t boot_minus_mono(const struct strobe_merge_reference *reference)
 {
-    return known->mono_ns ? (int64_t)(known->boot_ns - known->mono_ns) : 0;
+    return reference->mono_ns ? (int64_t)(reference->boot_ns - reference->mono_ns) : 0;
 }
 
 /* Adds times of a text that may have any contents. */
@@ -142,44 +143,45 @@ static int64_t add_times(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static bool times_overlap(const struct strobe_merge_known *known, const struct strobe_merge_heard *heard,
+static bool times_overlap(const struct strobe_merge_reference *reference, const struct strobe_merge_timing *timing,
                           int64_t offset)
 {
-    int64_t first = add_times((int64_t)heard->first_ns, offset), last = add_times((int64_t)heard->last_ns, offset);
-    return first <= (int64_t)known->last_ns && last >= (int64_t)known->first_ns;
+    int64_t first = add_times((int64_t)timing->first_ns, offset), last = add_times((int64_t)timing->last_ns, offset);
+    return first <= (int64_t)reference->last_ns && last >= (int64_t)reference->first_ns;
 }
 
-static bool is_clock(const struct strobe_merge_heard *heard, const char *name)
+static bool is_clock(const struct strobe_merge_timing *timing, const char *name)
 {
-    return !strcmp(heard->clock, name);
+    return !strcmp(timing->clock, name);
 }
 
-bool strobe_merge_align(const struct strobe_merge_known *known, struct strobe_merge_heard *heard,
+bool strobe_merge_align(const struct strobe_merge_reference *reference, struct strobe_merge_timing *timing,
                         struct strobe_merge_alignment *out)
 {
-    bool has_mono = known->mono_ns != 0;
-    int64_t from_mono = boot_minus_mono(known);
+    bool has_mono = reference->mono_ns != 0;
+    int64_t from_mono = boot_minus_mono(reference);
     *out = (struct strobe_merge_alignment){0, STROBE_MERGE_UNKNOWN, "taken as they are: no other input has a clock"};
-    if (!known->last_ns)
+    if (!reference->last_ns)
         return true;
-    if (is_clock(heard, "boot")) {
+    if (is_clock(timing, "boot")) {
         *out = (struct strobe_merge_alignment){0, SAME_CLOCK_ERROR_NS, "boottime, as the file states"};
-    } else if (is_clock(heard, "mono") && has_mono) {
+    } else if (is_clock(timing, "mono") && has_mono) {
         *out = (struct strobe_merge_alignment){from_mono, SAME_CLOCK_ERROR_NS, "monotonic, as the file states"};
-    } else if (heard->parents && has_mono) {
-        uint64_t spread = (uint64_t)heard->parent_most - (uint64_t)heard->parent_least;
-        *out = (struct strobe_merge_alignment){add_times(heard->parent_most, from_mono),
-                                               heard->parents > 1 ? spread + SAME_CLOCK_ERROR_NS : MARKER_ERROR_NS,
+    } else if (timing->parents && has_mono) {
+        uint64_t spread = (uint64_t)timing->parent_most - (uint64_t)timing->parent_least;
+        *out = (struct strobe_merge_alignment){add_times(timing->parent_most, from_mono),
+                                               timing->parents > 1 ? spread + SAME_CLOCK_ERROR_NS : MARKER_ERROR_NS,
                                                "monotonic, by its markers of it"};
-    } else if (heard->dates && known->real_ns) {
-        *out = (struct strobe_merge_alignment){add_times(heard->date_most, (int64_t)(known->boot_ns - known->real_ns)),
-                                               2 * MARKER_ERROR_NS, "by its markers of the date"};
-    } else if (align_by_sections(known, heard, out)) {
+    } else if (timing->dates && reference->real_ns) {
+        *out = (struct strobe_merge_alignment){
+            add_times(timing->date_most, (int64_t)(reference->boot_ns - reference->real_ns)), 2 * MARKER_ERROR_NS,
+            "by its markers of the date"};
+    } else if (align_by_sections(reference, timing, out)) {
         return true;
-    } else if (times_overlap(known, heard, 0)) {
+    } else if (times_overlap(reference, timing, 0)) {
         *out = (struct strobe_merge_alignment){0, STROBE_MERGE_UNKNOWN,
                                                "taken as boottime, because they overlap those of the other inputs"};
-    } else if (has_mono && times_overlap(known, heard, from_mono)) {
+    } else if (has_mono && times_overlap(reference, timing, from_mono)) {
         *out = (struct strobe_merge_alignment){
             from_mono, STROBE_MERGE_UNKNOWN, "taken as monotonic, because they then overlap those of the other inputs"};
     } else {
@@ -190,15 +192,15 @@ bool strobe_merge_align(const struct strobe_merge_known *known, struct strobe_me
 
 /* ---- the error */
 
-uint64_t strobe_merge_error_by_waits(const struct strobe_merge_known *known, const struct strobe_sched_states *states,
-                                     size_t *count)
+uint64_t strobe_merge_error_by_waits(const struct strobe_merge_reference *reference,
+                                     const struct strobe_sched_states *states, size_t *count)
 {
     enum { WAITS_LEAST = 8 };
     const uint64_t slack_ns = 100000000;
-    int64_t *delays = malloc((known->wait_count + 1) * sizeof *delays);
+    int64_t *delays = malloc((reference->wait_count + 1) * sizeof *delays);
     *count = 0;
-    for (size_t i = 0; delays && i < known->wait_count; i++) {
-        const struct strobe_merge_wait *w = &known->waits[i];
+    for (size_t i = 0; delays && i < reference->wait_count; i++) {
+        const struct strobe_merge_wait *w = &reference->waits[i];
         uint64_t in_ns;
         if (strobe_sched_states_switched_in(states, w->tid, w->end_ns, &in_ns) && w->end_ns - in_ns < slack_ns)
             delays[(*count)++] = (int64_t)(w->end_ns - in_ns);
@@ -212,10 +214,10 @@ uint64_t strobe_merge_error_by_waits(const struct strobe_merge_known *known, con
     return median;
 }
 
-void strobe_merge_known_free(struct strobe_merge_known *k)
+void strobe_merge_reference_free(struct strobe_merge_reference *k)
 {
     strobe_text_pool_free(&k->names);
     free(k->sections);
     free(k->waits);
-    *k = (struct strobe_merge_known){0};
+    *k = (struct strobe_merge_reference){0};
 }

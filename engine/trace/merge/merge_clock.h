@@ -30,8 +30,8 @@ struct strobe_merge_wait {
     uint64_t end_ns;
 };
 
-/* What the sessions and Perfetto traces of a merge know about clocks. Zeroed at first. */
-struct strobe_merge_known {
+/* Clocks, sections and waits of the sessions and Perfetto traces of a merge. Zeroed at first. */
+struct strobe_merge_reference {
     uint64_t boot_ns, mono_ns, real_ns; /* one instant; 0 = not known */
     uint64_t first_ns, last_ns;         /* BOOTTIME of all inputs; 0 = none */
     struct strobe_text_pool names;      /* of sections; the first section_names of them are of sessions */
@@ -42,8 +42,8 @@ struct strobe_merge_known {
     size_t wait_count, wait_room;
 };
 
-/* What a text knows. Zeroed at first, except the least values. */
-struct strobe_merge_heard {
+/* Times, clock markers and sections of a text. Zeroed at first. */
+struct strobe_merge_timing {
     const char *clock;                 /* as its header states it; "" = not stated */
     uint64_t first_ns, last_ns;        /* of its events */
     uint64_t parents;                  /* markers of MONOTONIC */
@@ -61,23 +61,24 @@ struct strobe_merge_alignment {
 };
 
 /* Adds a snapshot, unless there is one with as many clocks. */
-void strobe_merge_know_clocks(struct strobe_merge_known *k, uint64_t boot_ns, uint64_t mono_ns, uint64_t real_ns);
+void strobe_merge_reference_add_clocks(struct strobe_merge_reference *k, uint64_t boot_ns, uint64_t mono_ns,
+                                       uint64_t real_ns);
 
 /* Takes a time of an input into the range. */
-void strobe_merge_know_time(struct strobe_merge_known *k, uint64_t boot_ns);
+void strobe_merge_reference_add_time(struct strobe_merge_reference *k, uint64_t boot_ns);
 
 /* Reads a marker of the text for its clocks. `time_ns` is the text's time of it. */
-void strobe_merge_hear_marker(struct strobe_merge_heard *h, uint64_t time_ns, const char *at, size_t bytes);
+void strobe_merge_read_clock_marker(struct strobe_merge_timing *h, uint64_t time_ns, const char *at, size_t bytes);
 
 /* Finds the offset; 0 when no other input has a clock. Returns false when nothing shows it. */
-bool strobe_merge_align(const struct strobe_merge_known *known, struct strobe_merge_heard *heard,
+bool strobe_merge_align(const struct strobe_merge_reference *reference, struct strobe_merge_timing *timing,
                         struct strobe_merge_alignment *out);
 
 /* Estimates the error from the sessions' waits: the median time from when the kernel switched the thread in to the
  * wait's end. *count is the number of waits that show it. Returns STROBE_MERGE_UNKNOWN when there are few. */
-uint64_t strobe_merge_error_by_waits(const struct strobe_merge_known *known, const struct strobe_sched_states *states,
-                                     size_t *count);
+uint64_t strobe_merge_error_by_waits(const struct strobe_merge_reference *reference,
+                                     const struct strobe_sched_states *states, size_t *count);
 
-void strobe_merge_known_free(struct strobe_merge_known *k);
+void strobe_merge_reference_free(struct strobe_merge_reference *k);
 
 #endif

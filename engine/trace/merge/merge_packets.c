@@ -41,7 +41,7 @@ static int next_number(struct strobe_proto *m, struct strobe_proto_field *f)
     return strobe_proto_next(m, f) == STROBE_PROTO_FIELD;
 }
 
-/* Notes which thread runs on the processor now. Returns 0 when the thread before is not known. */
+/* Notes which thread runs on the processor now. Returns 0 when the thread before is not reference. */
 static int change_running(struct scan *s, uint32_t cpu, uint32_t next, uint32_t *prev)
 {
     int fresh;

@@ -18,8 +18,8 @@ int strobe_merge_is_session(const char *at, size_t bytes)
            !memcmp(at, STROBE_SESSION_MAGIC, sizeof STROBE_SESSION_MAGIC - 1);
 }
 
-static bool know_section(struct strobe_merge_known *k, const struct strobe_reader *r,
-                         const struct strobe_reader_annotation *a)
+static bool add_section_to_reference(struct strobe_merge_reference *k, const struct strobe_reader *r,
+                                     const struct strobe_reader_annotation *a)
 {
     char name[STROBE_ANNOTATION_NAME_BYTES + 1];
     if (a->what != STROBE_ANNOTATION_BEGIN || k->section_count == SECTIONS_MAX || a->thread >= r->thread_count ||
@@ -40,7 +40,8 @@ static bool is_long_wait(const struct strobe_reader *r, const struct strobe_reco
            record->kind != STROBE_KIND_ASYNC && strobe_reader_span_ns(r, record->duration) >= WAIT_NS_LEAST;
 }
 
-static bool add_waits(struct strobe_merge_known *k, const struct strobe_reader *r, const struct strobe_reader_thread *t)
+static bool add_waits(struct strobe_merge_reference *k, const struct strobe_reader *r,
+                      const struct strobe_reader_thread *t)
 {
     for (size_t i = 0; i < t->item_count && k->wait_count < WAITS_MAX; i++) {
         const struct strobe_record *record = &t->items[i].record;
@@ -54,7 +55,7 @@ static bool add_waits(struct strobe_merge_known *k, const struct strobe_reader *
     return true;
 }
 
-enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, struct strobe_merge_known *known,
+enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, struct strobe_merge_reference *reference,
                                              struct strobe_sched_states *states, struct strobe_error *error)
 {
     struct strobe_reader *r;
@@ -71,17 +72,17 @@ enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, str
     s->end_ns = strobe_reader_ns(r, r->last_ticks);
     s->pid = h->pid;
     s->threads = r->thread_count;
-    strobe_merge_know_clocks(known, h->begin.boottime_ns, h->begin.monotonic_ns, h->begin.realtime_ns);
-    strobe_merge_know_time(known, s->begin_ns);
-    strobe_merge_know_time(known, s->end_ns);
+    strobe_merge_reference_add_clocks(reference, h->begin.boottime_ns, h->begin.monotonic_ns, h->begin.realtime_ns);
+    strobe_merge_reference_add_time(reference, s->begin_ns);
+    strobe_merge_reference_add_time(reference, s->end_ns);
     for (size_t i = 0; enough && i < r->annotation_count; i++)
-        enough = know_section(known, r, &r->annotations[i]);
+        enough = add_section_to_reference(reference, r, &r->annotations[i]);
     for (uint32_t i = 0; enough && i < r->thread_count; i++) {
         if (r->threads[i].tid)
             strobe_sched_states_watch(states, r->threads[i].tid);
-        enough = add_waits(known, r, &r->threads[i]);
+        enough = add_waits(reference, r, &r->threads[i]);
     }
-    known->section_names = known->names.count;
+    reference->section_names = reference->names.count;
     strobe_reader_close(r);
     if (enough && !states->failed)
         return STROBE_OK;

@@ -20,9 +20,9 @@ struct strobe_merge_session {
 /* Returns 1 if the file's content is a session. */
 int strobe_merge_is_session(const char *at, size_t bytes);
 
-/* Reads the session at s->path: watches its threads, and adds its clocks, sections and waits to *known. On failure
+/* Reads the session at s->path: watches its threads, and adds its clocks, sections and waits to *reference. On failure
  * `error` has one line with the path. */
-enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, struct strobe_merge_known *known,
+enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, struct strobe_merge_reference *reference,
                                              struct strobe_sched_states *states, struct strobe_error *error);
 
 #endif

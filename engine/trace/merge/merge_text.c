@@ -12,7 +12,7 @@
 /* A pass over the text. */
 struct pass {
     struct strobe_merge_text *text;
-    struct strobe_merge_known *known; /* of the first pass */
+    struct strobe_merge_reference *reference; /* of the first pass */
     struct strobe_ftrace_reader reader;
     struct strobe_ftrace_visitor visitor;
     struct strobe_systrace_stats parts;
@@ -43,14 +43,14 @@ static enum strobe_status read_parts(struct pass *p)
 /* Takes the begin of a section `B|pid|name` if a session has one of that name. */
 static void hear_section(struct pass *p, const struct strobe_ftrace_line *line)
 {
-    struct strobe_merge_heard *h = &p->text->heard;
+    struct strobe_merge_timing *h = &p->text->timing;
     const char *bar = memchr(line->payload.at + 2, '|', line->payload.bytes - 2);
-    size_t known_names = p->known->section_names;
+    size_t known_names = p->reference->section_names;
     if (!bar)
         return;
     const char *name = bar + 1;
     uint32_t number =
-        strobe_text_number(&p->known->names, name, (size_t)(line->payload.at + line->payload.bytes - name));
+        strobe_text_number(&p->reference->names, name, (size_t)(line->payload.at + line->payload.bytes - name));
     if (number == UINT32_MAX ||
         (number < known_names && !strobe_array_reserve(&h->sections, &h->section_room, h->section_count + 1))) {
         p->failed = 1;
@@ -63,28 +63,28 @@ static void hear_section(struct pass *p, const struct strobe_ftrace_line *line)
 static void hear_event(void *ctx, const struct strobe_ftrace_line *line)
 {
     struct pass *p = ctx;
-    struct strobe_merge_heard *h = &p->text->heard;
+    struct strobe_merge_timing *h = &p->text->timing;
     h->first_ns = !h->last_ns || line->time_ns < h->first_ns ? line->time_ns : h->first_ns;
     h->last_ns = line->time_ns > h->last_ns ? line->time_ns : h->last_ns;
     if (!strobe_ftrace_is_marker(line->event))
         return;
-    strobe_merge_hear_marker(h, line->time_ns, line->payload.at, line->payload.bytes);
-    if (p->known->section_count && line->payload.bytes > 3 && !memcmp(line->payload.at, "B|", 2))
+    strobe_merge_read_clock_marker(h, line->time_ns, line->payload.at, line->payload.bytes);
+    if (p->reference->section_count && line->payload.bytes > 3 && !memcmp(line->payload.at, "B|", 2))
         hear_section(p, line);
 }
 
-enum strobe_status strobe_merge_text_scan(struct strobe_merge_text *t, struct strobe_merge_known *known,
+enum strobe_status strobe_merge_text_scan(struct strobe_merge_text *t, struct strobe_merge_reference *reference,
                                           struct strobe_error *error)
 {
     struct pass *p = calloc(1, sizeof *p);
     if (!p)
         return STROBE_IO;
     p->text = t;
-    p->known = known;
+    p->reference = reference;
     p->visitor = (struct strobe_ftrace_visitor){.ctx = p, .event = hear_event};
     enum strobe_status status = read_parts(p);
     memcpy(t->clock, p->reader.clock, sizeof t->clock);
-    t->heard.clock = t->clock;
+    t->timing.clock = t->clock;
     if (status == STROBE_OK && !p->reader.events) {
         status = STROBE_BAD_INPUT;
         if (p->parts.damaged)
@@ -198,6 +198,6 @@ enum strobe_status strobe_merge_text_write(struct strobe_merge_text *t, struct s
 
 void strobe_merge_text_close(struct strobe_merge_text *t)
 {
-    free(t->heard.sections);
+    free(t->timing.sections);
     strobe_whole_file_close(&t->file);
 }

@@ -13,15 +13,15 @@
 
 struct strobe_merge_text {
     struct strobe_whole_file file; /* the caller opens it */
-    struct strobe_merge_heard heard;
+    struct strobe_merge_timing timing;
     struct strobe_merge_alignment alignment;
     char clock[16];
     uint64_t events;
 };
 
-/* Reads the text for its clock, and for sections that `known` has, too. STROBE_BAD_INPUT: no event; `error` states what
- * was expected. STROBE_IO: out of memory. */
-enum strobe_status strobe_merge_text_scan(struct strobe_merge_text *t, struct strobe_merge_known *known,
+/* Reads the text for its clock, and for sections that `reference` has, too. STROBE_BAD_INPUT: no event; `error` states
+ * what was expected. STROBE_IO: out of memory. */
+enum strobe_status strobe_merge_text_scan(struct strobe_merge_text *t, struct strobe_merge_reference *reference,
                                           struct strobe_error *error);
 
 struct strobe_merge_text_options {

@@ -69,21 +69,21 @@ static uint64_t write_events(struct strobe_merge_text *text, struct strobe_sched
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct strobe_merge_text text = {.file = {.at = (const char *)data, .bytes = bytes}};
-    struct strobe_merge_known known = {0};
+    struct strobe_merge_reference reference = {0};
     struct strobe_sched_states states = {0};
     struct strobe_merge_section section = {.tid = 10};
     struct strobe_error error = {""};
     uint64_t spent[STROBE_SCHED_STATE_COUNT];
-    known.sections = malloc(sizeof *known.sections);
-    *known.sections = section;
-    strobe_text_number(&known.names, "work", 4);
-    known.section_count = known.section_names = 1;
-    strobe_merge_know_clocks(&known, 1000, 900, 5000);
-    strobe_merge_know_time(&known, 100000000000);
+    reference.sections = malloc(sizeof *reference.sections);
+    *reference.sections = section;
+    strobe_text_number(&reference.names, "work", 4);
+    reference.section_count = reference.section_names = 1;
+    strobe_merge_reference_add_clocks(&reference, 1000, 900, 5000);
+    strobe_merge_reference_add_time(&reference, 100000000000);
     strobe_sched_states_watch(&states, 10);
-    enum strobe_status status = strobe_merge_text_scan(&text, &known, &error);
+    enum strobe_status status = strobe_merge_text_scan(&text, &reference, &error);
     if (status == STROBE_OK) {
-        strobe_merge_align(&known, &text.heard, &text.alignment);
+        strobe_merge_align(&reference, &text.timing, &text.alignment);
         uint64_t written = write_events(&text, &states);
         if (written != text.events || !written)
             abort();
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         spent[0] + spent[1] + spent[2] + spent[3] > states.last_ns)
         abort();
     strobe_merge_text_close(&text);
-    strobe_merge_known_free(&known);
+    strobe_merge_reference_free(&reference);
     strobe_sched_states_free(&states);
     return 0;
 }

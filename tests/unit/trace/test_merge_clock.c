@@ -11,32 +11,32 @@
 
 enum { BOOT_MINUS_MONO = 700 };
 
-static struct strobe_merge_known known;
-static struct strobe_merge_heard heard;
+static struct strobe_merge_reference reference;
+static struct strobe_merge_timing timing;
 static struct strobe_merge_alignment alignment;
 
 static int set_up(void **state)
 {
     (void)state;
-    known = (struct strobe_merge_known){0};
-    heard = (struct strobe_merge_heard){.clock = "", .first_ns = 1000, .last_ns = 2000};
-    strobe_merge_know_clocks(&known, 10000, 10000 - BOOT_MINUS_MONO, 10000 + 5000000);
-    strobe_merge_know_time(&known, 10500);
-    strobe_merge_know_time(&known, 10000);
+    reference = (struct strobe_merge_reference){0};
+    timing = (struct strobe_merge_timing){.clock = "", .first_ns = 1000, .last_ns = 2000};
+    strobe_merge_reference_add_clocks(&reference, 10000, 10000 - BOOT_MINUS_MONO, 10000 + 5000000);
+    strobe_merge_reference_add_time(&reference, 10500);
+    strobe_merge_reference_add_time(&reference, 10000);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    strobe_merge_known_free(&known);
-    free(heard.sections);
+    strobe_merge_reference_free(&reference);
+    free(timing.sections);
     return 0;
 }
 
 static void aligns(int64_t offset, uint64_t error, const char *how)
 {
-    assert_true(strobe_merge_align(&known, &heard, &alignment));
+    assert_true(strobe_merge_align(&reference, &timing, &alignment));
     assert_int_equal(alignment.offset_ns, offset);
     assert_int_equal(alignment.error_ns, error);
     assert_non_null(strstr(alignment.how, how));
@@ -44,14 +44,14 @@ static void aligns(int64_t offset, uint64_t error, const char *how)
 
 static void hear(uint64_t time_ns, const char *marker)
 {
-    strobe_merge_hear_marker(&heard, time_ns, marker, strlen(marker));
+    strobe_merge_read_clock_marker(&timing, time_ns, marker, strlen(marker));
 }
 
 static void text_alone_keeps_its_times(void **state)
 {
     (void)state;
-    known.last_ns = 0;
-    heard.clock = "mono";
+    reference.last_ns = 0;
+    timing.clock = "mono";
     hear(1500, "trace_event_clock_sync: parent_ts=5.0");
     aligns(0, STROBE_MERGE_UNKNOWN, "no other input has a clock");
 }
@@ -60,11 +60,11 @@ static void a_stated_clock_comes_first(void **state)
 {
     (void)state;
     hear(1500, "trace_event_clock_sync: parent_ts=5.0");
-    heard.clock = "boot";
+    timing.clock = "boot";
     aligns(0, 1000, "boottime, as the file states");
-    heard.clock = "mono";
+    timing.clock = "mono";
     aligns(BOOT_MINUS_MONO, 1000, "monotonic, as the file states");
-    heard.clock = "local";
+    timing.clock = "local";
     aligns(5000000000 - 1500 + BOOT_MINUS_MONO, 1000000, "by its markers of it");
 }
 
@@ -82,8 +82,8 @@ static void markers_of_the_date_need_a_date_of_another_input(void **state)
     (void)state;
     hear(1500, "trace_event_clock_sync: realtime_ts=5");
     aligns(5000000 - 1500 - 5000000, 2000000, "by its markers of the date");
-    known.real_ns = 0;
-    assert_false(strobe_merge_align(&known, &heard, &alignment));
+    reference.real_ns = 0;
+    assert_false(strobe_merge_align(&reference, &timing, &alignment));
     hear(1500, "trace_event_clock_sync: parent_ts=0.00001");
     aligns(10000 - 1500 + BOOT_MINUS_MONO, 1000000, "by its markers of it");
 }
@@ -96,19 +96,19 @@ static void other_markers_state_no_clock(void **state)
     hear(1500, "trace_event_clock_sync: parent_ts=99999999999");
     hear(1500, "trace_event_clock_sync: realtime_ts=");
     hear(1500, "trace_event_clock_sync: name=x");
-    assert_int_equal(heard.parents + heard.dates, 0);
+    assert_int_equal(timing.parents + timing.dates, 0);
 }
 
 static void times_that_overlap_are_taken_as_boottime_or_monotonic(void **state)
 {
     (void)state;
-    assert_false(strobe_merge_align(&known, &heard, &alignment));
-    heard.first_ns = 9000, heard.last_ns = 10000;
+    assert_false(strobe_merge_align(&reference, &timing, &alignment));
+    timing.first_ns = 9000, timing.last_ns = 10000;
     aligns(0, STROBE_MERGE_UNKNOWN, "taken as boottime");
-    heard.last_ns = 9999;
+    timing.last_ns = 9999;
     aligns(BOOT_MINUS_MONO, STROBE_MERGE_UNKNOWN, "taken as monotonic");
-    known.mono_ns = 0;
-    assert_false(strobe_merge_align(&known, &heard, &alignment));
+    reference.mono_ns = 0;
+    assert_false(strobe_merge_align(&reference, &timing, &alignment));
 }
 
 static void add(struct strobe_merge_section **sections, size_t *count, uint32_t tid, uint32_t name, uint64_t begin_ns)
@@ -117,8 +117,8 @@ static void add(struct strobe_merge_section **sections, size_t *count, uint32_t 
     (*sections)[(*count)++] = (struct strobe_merge_section){tid, name, begin_ns};
 }
 
-#define KNOW(tid, name, ns) add(&known.sections, &known.section_count, tid, name, ns)
-#define HEAR(tid, name, ns) add(&heard.sections, &heard.section_count, tid, name, ns)
+#define KNOW(tid, name, ns) add(&reference.sections, &reference.section_count, tid, name, ns)
+#define HEAR(tid, name, ns) add(&timing.sections, &timing.section_count, tid, name, ns)
 
 static void sections_in_both_align_by_the_median(void **state)
 {
@@ -134,7 +134,7 @@ static void sections_of_another_number_or_thread_align_nothing(void **state)
     (void)state;
     KNOW(5, 1, 10900), KNOW(5, 1, 10100), KNOW(6, 1, 10);
     HEAR(5, 1, 1100), HEAR(7, 1, 1);
-    assert_false(strobe_merge_align(&known, &heard, &alignment));
+    assert_false(strobe_merge_align(&reference, &timing, &alignment));
 }
 
 static void waits_show_the_error(void **state)
@@ -150,14 +150,14 @@ static void waits_show_the_error(void **state)
         waits[i] = (struct strobe_merge_wait){i < 17 ? 5 : 6, i * 1000 + 10 + i};
     }
     assert_int_equal(strobe_sched_states_finish(&states), 1);
-    known.waits = waits;
-    known.wait_count = 20;
-    assert_int_equal(strobe_merge_error_by_waits(&known, &states, &count), 18);
+    reference.waits = waits;
+    reference.wait_count = 20;
+    assert_int_equal(strobe_merge_error_by_waits(&reference, &states, &count), 18);
     assert_int_equal(count, 17);
-    known.wait_count = 7;
-    assert_int_equal(strobe_merge_error_by_waits(&known, &states, &count), STROBE_MERGE_UNKNOWN);
-    known.waits = NULL;
-    known.wait_count = 0;
+    reference.wait_count = 7;
+    assert_int_equal(strobe_merge_error_by_waits(&reference, &states, &count), STROBE_MERGE_UNKNOWN);
+    reference.waits = NULL;
+    reference.wait_count = 0;
     strobe_sched_states_free(&states);
 }
 
