@@ -41,7 +41,9 @@ void strobe_engine_init(struct strobe_engine *e, const struct strobe_session *se
 bool strobe_engine_quiet(const struct strobe_engine *e)
 {
     strobe_fence_seq_cst(); /* the switch is stored, then `inside` is loaded; threads and the sampler store `inside`,
-                               then load the switch */
+                               then load the switch. So do threads that register */
+    if (strobe_load_acquire(&strobe_registering))
+        return false;
     uint32_t count = strobe_session_thread_count(&e->session);
     if (strobe_load_acquire(&e->sampler_busy))
         return false;

@@ -3,6 +3,7 @@
 #include "engine/capture/blocking.h"
 
 _Thread_local struct strobe_local strobe_local;
+strobe_a32 strobe_registering;
 
 /* A kind counts as waiting until a call of it has returned at once. */
 enum {

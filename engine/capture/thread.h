@@ -173,6 +173,32 @@ struct strobe_stack_bounds {
     uint64_t low, high, root_frame;
 };
 
+/* The number of threads that register now. A thread that registers has no state yet in which it could be seen
+ * (`inside`). It therefore counts itself, then reads the switch, and registers only when a capture is on. The end of a
+ * capture turns the switch off, then waits until no thread is counted (strobe_engine_quiet). Only then may the memory
+ * of the capture be released. */
+extern strobe_a32 strobe_registering;
+
+/* Counts the calling thread. Returns NULL, and has not counted it, when no capture is on. Any context. */
+static inline strobe_a32 *strobe_registration_begin(void)
+{
+    strobe_add_acq_rel(&strobe_registering, 1);
+    strobe_fence_seq_cst(); /* the count is stored, then the switch is loaded; the end stores the switch, then loads
+                               the count */
+    if (strobe_load_acquire(strobe_switch) != STROBE_OFF) /* what the start has written is seen from here on */
+        return &strobe_registering;
+    strobe_add_acq_rel(&strobe_registering, UINT32_MAX);
+    return NULL;
+}
+
+/* Ends the count that strobe_registration_begin has returned. For __attribute__((cleanup)): an asynchronous
+ * cancellation may unwind a function at an instruction at which *counted is not set, and then it holds any value. */
+static inline void strobe_registration_end(strobe_a32 *const *counted)
+{
+    if (*counted == &strobe_registering)
+        strobe_add_acq_rel(*counted, UINT32_MAX);
+}
+
 /* Registers the calling thread: takes a thread entry for it and sets strobe_local.thread. Returns NULL when the
  * table is full; the caller then counts the thread's events as untracked. Any thread, once. */
 struct strobe_thread *strobe_thread_attach(struct strobe_engine *e, uint32_t tid, bool is_main, const char *name,

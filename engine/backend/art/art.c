@@ -10,6 +10,7 @@
 #include "engine/backend/common/capture_life.h"
 #include "engine/backend/common/capture_memory.h"
 #include "engine/backend/common/embed/capture_api.h"
+#include "engine/backend/linux/await_threads.h"
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/suspend.h"
 
@@ -67,7 +68,13 @@ static void art_release_memory(struct strobe_capture_memory *m)
     munmap(m->all, m->bytes);
 }
 
-static struct strobe_capture_memories memories = {.reserve = art_reserve_memory, .release = art_release_memory};
+static void art_await_threads(const struct strobe_session *session)
+{
+    strobe_linux_await_threads(&strobe_art.host.linux.host, session);
+}
+
+static struct strobe_capture_memories memories = {
+    .reserve = art_reserve_memory, .await_unused = art_await_threads, .release = art_release_memory};
 
 /* ---- the switch: a page that a forked child finds wiped ---- */
 

@@ -2,7 +2,9 @@
  *
  * A hook that read the switch just before it was turned off may use a capture's memory for some more instructions. The
  * memory and the session of a capture therefore stay until the capture after the next starts: a start makes the
- * `present` memory `previous`, and releases what was `previous` before. A start that fails changes neither.
+ * `present` memory `previous`, and releases what was `previous` before. A start that fails changes neither. On a busy
+ * machine a thread may lose its processor within these instructions for longer than two captures last. Where the host
+ * can tell, `await_unused` waits for such threads.
  *
  * The functions belong to the thread that has claimed the start (capture_life.h). */
 #ifndef STROBE_BACKEND_COMMON_CAPTURE_MEMORY_H
@@ -25,6 +27,9 @@ struct strobe_capture_memories {
     /* Sets `all` and `bytes` to zeroed memory for a capture with this config. Returns false, and reserves nothing, when
      * there is no memory. */
     bool (*reserve)(const struct strobe_config *config, struct strobe_capture_memory *m);
+    /* Waits until the threads of the memory's session have used their processors since the end of that session, or do
+     * not want one. NULL: not known. */
+    void (*await_unused)(const struct strobe_session *session);
     /* Releases what `reserve` has reserved. */
     void (*release)(struct strobe_capture_memory *m);
     struct strobe_capture_memory present, previous;
@@ -34,6 +39,8 @@ static inline void strobe_capture_memories_succeed(struct strobe_capture_memorie
                                                    const struct strobe_capture_memory *next)
 {
     if (m->previous.bytes) {
+        if (m->await_unused)
+            m->await_unused(&m->previous.session);
         m->release(&m->previous);
         strobe_session_unmap(&m->previous.session);
     }

@@ -10,8 +10,8 @@ virtual_app   := $(addprefix sim/player/,queue.c executor_art.c executor_frames.
 # Sources compiled again. The lab's build of the engine itself is used as it is.
 virtual_again := sim/player/art.c sim/player/notes.c sim/player/play.c sim/fake/art/pthreads.c \
                  $(filter-out $(lab_backend),$(art_src)) \
-                 $(addprefix engine/backend/linux/,descriptors.c host_linux.c images.c lock_holder.c main_stack.c \
-                   maps.c unwind_table.c unwind_index.c unwind_images.c eh_frame.c eh_entry.c word_wait.c)
+                 $(addprefix engine/backend/linux/,await_threads.c descriptors.c host_linux.c images.c lock_holder.c \
+                   main_stack.c maps.c unwind_table.c unwind_index.c unwind_images.c eh_frame.c eh_entry.c word_wait.c)
 virtual_mach_src := $(wildcard sim/player/virtual/mach/*.c)
 sources       += $(virtual_src) $(virtual_mach_src) sim/player/virtual/device.c
 

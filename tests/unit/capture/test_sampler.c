@@ -689,6 +689,22 @@ static void work_between_passes(void *ctx)
     quiet_works += strobe_engine_quiet(&((struct rig *)ctx)->engine);
 }
 
+/* The end of a capture may release its memory as soon as the engine is quiet. */
+static void the_engine_is_not_quiet_while_a_thread_registers(void **state)
+{
+    (void)state;
+    strobe_a32 *counted = strobe_registration_begin(), *other = strobe_registration_begin();
+    assert_non_null(counted);
+    strobe_store_seq_cst(strobe_switch, STROBE_OFF);
+    assert_false(strobe_engine_quiet(&rig.engine));
+    assert_null(strobe_registration_begin()); /* no thread begins to register now */
+    strobe_registration_end(&counted);
+    assert_false(strobe_engine_quiet(&rig.engine));
+    strobe_registration_end(&other);
+    assert_true(strobe_engine_quiet(&rig.engine));
+    strobe_store_seq_cst(strobe_switch, STROBE_ON);
+}
+
 /* Otherwise a thread that waits for quiet before it closes the session waits for ever, or closes it while the sampler
  * works. */
 static void the_engine_is_quiet_while_the_sampler_sleeps_and_not_while_it_works(void **state)
@@ -822,6 +838,7 @@ int main(void)
 #endif
         TEST(capture_begins_when_the_delay_is_over_and_not_before),
         TEST(a_pause_by_the_program_lasts_with_or_without_a_start_delay),
+        TEST(the_engine_is_not_quiet_while_a_thread_registers),
         TEST(the_engine_is_quiet_while_the_sampler_sleeps_and_not_while_it_works),
         TEST(deadlines_do_not_drift_and_lag_is_counted_S8),
         TEST(the_sampler_locks_to_no_rhythm_of_the_program),

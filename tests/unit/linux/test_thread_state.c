@@ -1,4 +1,5 @@
 /* The kernel's state of a thread, which decides whether the sampler stops it. */
+#include "engine/backend/linux/await_threads.h"
 #include "engine/backend/linux/thread_state.h"
 
 #include <errno.h>
@@ -54,6 +55,84 @@ static void a_thread_that_waits_does_not_run_whatever_its_name_is(void **state)
     }
 }
 
+/* ---- waiting for threads */
+
+static _Atomic uint32_t spinner;
+static atomic_bool spins;
+static uint32_t reads, reads_before_progress;
+
+static void *spin(void *unused)
+{
+    spinner = (uint32_t)gettid();
+    while (spins)
+        continue;
+    return unused;
+}
+
+static enum strobe_status cpu_that_stands_still(void *ctx, uint32_t tid, uint64_t *out)
+{
+    (void)ctx, (void)tid;
+    *out = reads++ < reads_before_progress ? 7000 : 1000000;
+    return STROBE_OK;
+}
+
+static enum strobe_status cpu_of_an_ended_thread(void *ctx, uint32_t tid, uint64_t *out)
+{
+    (void)ctx, (void)tid, (void)out;
+    reads++;
+    return STROBE_GONE;
+}
+
+/* Waits for a session with one thread. Returns how often the thread's CPU time was read. */
+static uint32_t reads_until_it_has_moved(uint32_t tid,
+                                         enum strobe_status (*cpu)(void *ctx, uint32_t tid, uint64_t *out))
+{
+    static struct strobe_session_header header = {.thread_count = 1, .config = {.threads_max = 1}};
+    struct strobe_thread_entry entry = {.tid = tid};
+    const struct strobe_session session = {.header = &header, .threads = &entry};
+    const struct strobe_host host = {.thread_cpu_ns = cpu};
+    reads = 0;
+    strobe_linux_await_threads(&host, &session);
+    return reads;
+}
+
+static void a_start_waits_for_a_thread_that_wants_a_processor_and_gets_none(void **state)
+{
+    pthread_t thread;
+    (void)state;
+    spins = true;
+    spinner = 0;
+    assert_int_equal(pthread_create(&thread, NULL, spin, NULL), 0);
+    while (!spinner)
+        usleep(100);
+    reads_before_progress = 20;
+    uint32_t of_spinner = reads_until_it_has_moved(spinner, cpu_that_stands_still);
+    uint32_t of_ended = reads_until_it_has_moved(spinner, cpu_of_an_ended_thread);
+    uint32_t of_self = reads_until_it_has_moved((uint32_t)gettid(), cpu_that_stands_still);
+    spins = false;
+    pthread_join(thread, NULL);
+    assert_int_equal(of_spinner, 21);
+    assert_int_equal(of_ended, 1);
+    assert_int_equal(of_self, 0);
+}
+
+static void a_start_does_not_wait_for_a_thread_that_sleeps(void **state)
+{
+    static char name[16] = "sleeps";
+    pthread_t thread;
+    (void)state;
+    sleeper = 0;
+    pthread_mutex_lock(&held);
+    assert_int_equal(pthread_create(&thread, NULL, sleep_with_a_name, name), 0);
+    while (!sleeper || strobe_linux_thread_state(sleeper) != 'S')
+        usleep(100);
+    reads_before_progress = UINT32_MAX;
+    uint32_t of_sleeper = reads_until_it_has_moved(sleeper, cpu_that_stands_still);
+    pthread_mutex_unlock(&held);
+    pthread_join(thread, NULL);
+    assert_int_equal(of_sleeper, 2);
+}
+
 static void a_thread_that_is_not_there_has_no_state(void **state)
 {
     (void)state;
@@ -105,6 +184,8 @@ int main(void)
         cmocka_unit_test(the_calling_thread_runs),
         cmocka_unit_test(a_thread_that_waits_does_not_run_whatever_its_name_is),
         cmocka_unit_test(a_thread_that_is_not_there_has_no_state),
+        cmocka_unit_test(a_start_waits_for_a_thread_that_wants_a_processor_and_gets_none),
+        cmocka_unit_test(a_start_does_not_wait_for_a_thread_that_sleeps),
         cmocka_unit_test(a_thread_waits_outside_of_code_when_its_instruction_is_outside),
         cmocka_unit_test(a_thread_that_runs_or_has_another_line_does_not_wait_outside),
         cmocka_unit_test(a_line_of_a_wait_has_the_number_of_its_system_call),

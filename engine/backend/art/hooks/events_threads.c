@@ -123,11 +123,14 @@ static bool threads_register_self(void *thread)
         return false;
     strobe_local.busy = 1; /* the following calls, and the thread's first access to its locals, may allocate */
     strobe_fence_signal();
-    threads_attach_self(tid);
-    threads_update_table(thread, tid);
+    strobe_a32 *counted __attribute__((cleanup(strobe_registration_end))) = strobe_registration_begin();
+    if (counted) {
+        threads_attach_self(tid);
+        threads_update_table(thread, tid);
+    }
     strobe_fence_signal();
     strobe_local.busy = 0;
-    return true;
+    return counted != NULL;
 }
 
 static struct strobe_thread *threads_registered_self(const struct strobe_local *l)

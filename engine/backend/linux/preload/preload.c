@@ -4,6 +4,7 @@
 #include "engine/backend/common/embed/capture_api.h"
 #include "engine/backend/common/embed/control.h"
 #include "engine/backend/common/embed/flight_capture.h"
+#include "engine/backend/linux/await_threads.h"
 #include "engine/backend/linux/cpu_clock.h"
 #include "engine/backend/linux/images.h"
 #include "engine/backend/linux/main_stack.h"
@@ -117,6 +118,11 @@ struct strobe_thread *strobe_preload_attach_known(bool is_main)
     /* A hooked call may have registered the thread, for example a call that a sanitizer makes at the thread's start. */
     if (strobe_preload_thread())
         return strobe_preload_thread();
+    /* The main thread registers before the capture is on. */
+    strobe_a32 *counted __attribute__((cleanup(strobe_registration_end))) =
+        is_main ? NULL : strobe_registration_begin();
+    if (!is_main && !counted)
+        return NULL;
     strobe_local.busy = 1; /* measure_stack may allocate, and the allocator's hook would register the thread */
     strobe_fence_signal();
     noted_stack = measure_stack(is_main); /* a later capture needs it, too */
@@ -136,11 +142,8 @@ static void find_attached_stack(bool is_main, struct strobe_stack_bounds *out)
         *out = (struct strobe_stack_bounds){0};
 }
 
-struct strobe_thread *strobe_preload_attach_unknown(void)
+static struct strobe_thread *attach_unknown_thread(void)
 {
-    if (strobe_local.busy || strobe_own_thread_newborn())
-        return NULL;
-    strobe_local.busy = 1;
     struct strobe_preload *p = &strobe_preload;
     bool is_main = (p->forked || p->late) && calling_tid() == p->host.pid;
     struct strobe_stack_bounds stack = is_main && p->forked ? strobe_forked.stack : noted_stack;
@@ -149,9 +152,29 @@ struct strobe_thread *strobe_preload_attach_unknown(void)
     struct strobe_thread *t = attach_calling_thread(is_main, &stack);
     if (is_main && t)
         p->main_thread = t->index;
-    strobe_local.busy = 0;
     if (!t)
         strobe_add_relaxed(&strobe_preload.engine->session.header->events_untracked, 1);
+    return t;
+}
+
+/* Before the capture is on. No other thread can end it meanwhile. */
+static void attach_starting_thread(void)
+{
+    if (strobe_local.busy)
+        return;
+    strobe_local.busy = 1;
+    attach_unknown_thread();
+    strobe_local.busy = 0;
+}
+
+struct strobe_thread *strobe_preload_attach_unknown(void)
+{
+    if (strobe_local.busy || strobe_own_thread_newborn())
+        return NULL;
+    strobe_local.busy = 1;
+    strobe_a32 *counted __attribute__((cleanup(strobe_registration_end))) = strobe_registration_begin();
+    struct strobe_thread *t = counted ? attach_unknown_thread() : NULL;
+    strobe_local.busy = 0;
     return t;
 }
 
@@ -359,7 +382,13 @@ static void unmap_engine_memory(struct strobe_capture_memory *m)
     munmap(m->all, m->bytes);
 }
 
-static struct strobe_capture_memories memories = {.reserve = map_engine_memory, .release = unmap_engine_memory};
+static void await_threads_of(const struct strobe_session *session)
+{
+    strobe_linux_await_threads(&strobe_preload.host.host, session);
+}
+
+static struct strobe_capture_memories memories = {
+    .reserve = map_engine_memory, .await_unused = await_threads_of, .release = unmap_engine_memory};
 
 /* Prepares the host for this process's first capture. A later capture uses it as it is, because a hook that the end of
  * the last capture interrupted may still read a clock with it. */
@@ -462,7 +491,7 @@ bool strobe_preload_start_late(const struct strobe_session *session, const char 
     if (!ok)
         return false;
     p->late = true;
-    strobe_preload_attach_unknown();
+    attach_starting_thread();
     strobe_late_threads_list();
     if (needs_sampler)
         start_late_sampler();
@@ -558,6 +587,7 @@ static void handle_fork_in_child(void)
     strobe_forked_read_clocks(&strobe_forked.begin);
     bool follows = inherits || p->follow;
     strobe_store_relaxed(strobe_switch, STROBE_OFF);
+    strobe_store_relaxed(&strobe_registering, 0); /* the child does not have the parent's other threads */
     strobe_add_relaxed(&strobe_capture_number, 1);
     p->started = false;
     if (strobe_restricted)

@@ -65,12 +65,13 @@ void strobe_preload_note_stack(bool is_main);
 void strobe_preload_ask_to_register(uint32_t tid);
 
 /* Registers the calling thread, which pthread_create's hook did not register, at its first hook. Returns NULL when
- * hooks on the thread only call through, while an engine thread starts, or when the thread table is full. In the last
- * case the function also counts the event in `events_untracked`. */
+ * hooks on the thread only call through, while an engine thread starts, when no capture is on, or when the thread table
+ * is full. In the last case the function also counts the event in `events_untracked`. */
 struct strobe_thread *strobe_preload_attach_unknown(void);
 
-/* Registers the calling thread with its stack's bounds. Returns NULL when the thread table is full, and counts one
- * event in `events_untracked`. At the thread's start. May allocate memory from the heap. */
+/* Registers the calling thread with its stack's bounds. Returns NULL when no capture is on; also when the thread table
+ * is full, and then counts one event in `events_untracked`. The main thread registers before the capture is on. At the
+ * thread's start. May allocate memory from the heap. */
 struct strobe_thread *strobe_preload_attach_known(bool is_main);
 
 /* Ends the capture. No event is recorded after the function returns. The session is closed, unless a thread stays
