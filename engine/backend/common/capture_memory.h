@@ -4,7 +4,7 @@
  * memory and the session of a capture therefore stay until the capture after the next starts: a start makes the
  * `present` memory `previous`, and releases what was `previous` before. A start that fails changes neither. On a busy
  * machine a thread may lose its processor within these instructions for longer than two captures last. Where the host
- * can tell, `await_unused` waits for such threads.
+ * knows the states of threads, `await_unused` waits for such threads.
  *
  * The functions belong to the thread that has claimed the start (capture_life.h). */
 #ifndef STROBE_BACKEND_COMMON_CAPTURE_MEMORY_H
