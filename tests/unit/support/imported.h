@@ -1,5 +1,5 @@
 /* Opens the session that an importer of samples made, checks its accounting, and prints its stacks. For tests; asserts
- * by CMocka, whose header the test includes first. */
+ * by CMocka. */
 #ifndef STROBE_UNIT_SUPPORT_IMPORTED_H
 #define STROBE_UNIT_SUPPORT_IMPORTED_H
 
@@ -10,10 +10,15 @@
 #include "engine/trace/symbols/symbols.h"
 #include "tests/support/temporary.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 struct imported {
     struct strobe_reader *reader;
