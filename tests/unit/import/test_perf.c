@@ -51,7 +51,8 @@ static void folds_to(const char *expected)
 
 static bool is(struct strobe_cursor c, const char *text)
 {
-    return (size_t)(c.end - c.at) == strlen(text) && !memcmp(c.at, text, strlen(text));
+    size_t bytes = strlen(text);
+    return (c.at ? (size_t)(c.end - c.at) : 0) == bytes && (!bytes || !memcmp(c.at, text, bytes));
 }
 
 static struct strobe_perf_line line_of(const char *text)
