@@ -139,10 +139,12 @@ done
 begins=$(grep -c '"ph":"s"' "$work/flows.json") ends=$(grep -c '"ph":"f"' "$work/flows.json")
 if ((begins >= 5 && begins == ends)); then pass; else fail "flows: $begins begin, $ends end"; fi
 same waits_that_no_hook_sees -- "$own/raw_waits" 60
-# Each of the calls is made three times. A thread that gets no processor is late in its wait, so it may last longer.
+# Each of the calls is made six times. A thread that gets no processor is late in its wait, so it may last longer. A
+# call that the kernel restarts, because the thread was stopped right before it, loses its number: on a busy machine up
+# to 8 % of them. All six do with a probability of 3e-7.
 for kind in futex epoll_pwait clock_nanosleep; do
     named=$(python3 tests/record/named_waits.py "$work/report.json" "[$kind]")
-    if read -r calls least_ms <<<"$named" && ((calls == 3 && least_ms >= 3 * 60 * 9 / 10)); then
+    if read -r calls least_ms <<<"$named" && ((calls >= 1 && calls <= 6 && least_ms >= calls * 60 * 9 / 10)); then
         pass
     else
         fail "waits in $kind have its name: $named"

@@ -341,17 +341,23 @@ static void compute_ms(int ms)
         continue;
 }
 
+/* A call that the kernel restarts, because the thread was stopped right before it, loses its number: on a busy machine
+ * up to 8 % of them. All of one kind do with a probability of 3e-7. */
+enum { SLOTLESS_WAITS = 6 };
+
 /* Calls the C library by an address that is in no slot. */
 static void wait_without_slot(struct strobe_jni *env, void *result)
 {
     static uint32_t word;
     const struct timespec pause = {0, 4 * STAGE_PAUSE_MS * 1000000};
     (void)env;
-    compute_ms(5);
-    slotless_syscall(SYS_futex, &word, FUTEX_WAIT, 0, &pause, NULL, 0);
-    compute_ms(5);
-    slotless_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
-    compute_ms(5);
+    for (int i = 0; i < SLOTLESS_WAITS; i++) {
+        compute_ms(5);
+        slotless_syscall(SYS_futex, &word, FUTEX_WAIT, 0, &pause, NULL, 0);
+        compute_ms(5);
+        slotless_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
+        compute_ms(5);
+    }
     *(bool *)result = true;
 }
 
@@ -387,8 +393,9 @@ static void the_system_call_of_a_wait_that_no_hook_sees_is_known(struct contract
         if (k.session.threads[i].tid == (uint32_t)thread.tid)
             found.thread = i;
     capture_visit(&k, count_seen_call, &found);
-    CHECK(c, waited && found.futex == 1 && found.sleep == 1 && !found.other,
-          "%u futex waits, %u sleeps, %u other calls; one of each was made", found.futex, found.sleep, found.other);
+    bool known = found.futex >= 1 && found.futex <= SLOTLESS_WAITS && found.sleep >= 1 && found.sleep <= SLOTLESS_WAITS;
+    CHECK(c, waited && known && !found.other, "%u futex waits, %u sleeps, %u other calls; %d of each were made",
+          found.futex, found.sleep, found.other, SLOTLESS_WAITS);
     CHECK(c, !found.scopes, "%u of the calls were hooked", found.scopes);
     capture_drop(&k);
 }
