@@ -416,7 +416,7 @@ test: tests | deps-test ## runs the tests: unit tests, whole-command suites, sty
 test-programs: ; @printf '%s\n' $(unit_bin) $(suites)
 
 test-tools: all | deps-test ## tests clang, README's commands, the runner, the gate, the mutant harness
-	@B=$B tests/run $(tool_suites)
+	@B=$B LIMIT=$${LIMIT:-480} tests/run $(tool_suites)
 
 test-calibrate: all $B/bench/strobe-costs | deps-test ## compares virtual time with real threads, two scenarios
 	@B=$B tests/run tests/calibrate/run.sh
