@@ -129,7 +129,7 @@ for text in session trace; do
     woken $text read '[0-9]+ writer'
     woken $text poll '[0-9]+ sender'
     # Another process ended this wait. The thread `stranger` wrote to another file with the same descriptor number.
-    if grep -Eq ', [0-9]+ stranger$' "$work/$text"; then
+    if grep -Eq '\[read\] .*, [0-9]+ stranger$' "$work/$text"; then
         fail "who ended the read, by the $text: a writer to another file"
     else
         pass
