@@ -399,8 +399,6 @@ static bool was_off_processor(struct strobe_thread *t, uint64_t now, uint64_t cp
         h->self_usage(h->ctx, &u);
         *gave_way = off && u.voluntary_switches - t->tick.voluntary > t->waits - t->tick.waits;
         t->tick.voluntary = u.voluntary_switches;
-        strobe_store_relaxed(&t->waits_seen, (uint32_t)u.voluntary_switches);
-        strobe_store_relaxed(&t->waits_cpu_ns, cpu_ns);
         t->tick.waits = t->waits;
     }
     t->tick.ticks = now;
@@ -426,7 +424,6 @@ static void sample_take_tick(struct strobe_thread *t, const struct strobe_regs *
     if (was_off_processor(t, r.ticks, r.cpu_ns, &gave_way))
         t->pending.open = 0;
     r.flags |= gave_way ? STROBE_FLAG_GAVE_WAY : 0;
-    r.flags |= strobe_load_relaxed(&t->sparse) ? STROBE_FLAG_SPARSE : 0;
     take_sample(t, &r, &(struct place){.regs = regs}, r.ticks, NULL, t->engine->config.metrics != 0);
 }
 

@@ -30,53 +30,17 @@ static enum strobe_status read_cpu(struct strobe_sampler *s, const struct strobe
 
 /* ---- CPU clocks that tick ---- */
 
-enum {
-    TICKS_OF_A_PERIOD = 32, /* ticks, or intervals of CPU time, after which the period of a clock changes */
-    SPARSE_INTERVALS = 16,  /* a sparse period in intervals */
-    WAITS_OFTEN = 14,       /* waits for each ms of CPU time from which on ticks are sparse */
-    WAITS_SELDOM = 7,       /* and down to which they remain so */
-};
-
-/* Returns true when a period of the clock of a thread has ended, and the next one, of another length, can begin.
- * Sparse ticks are too few to count. */
-static bool is_period_over(const struct strobe_engine *e, const struct strobe_thread *t, uint32_t taken)
-{
-    const struct strobe_sampled *m = &t->sampled;
-    uint64_t used_ns = strobe_load_relaxed(&t->waits_cpu_ns) - m->waits_cpu_before;
-    if (strobe_load_relaxed(&t->sparse))
-        return used_ns >= TICKS_OF_A_PERIOD * e->config.async_interval_ns;
-    return !m->period_ns || taken - m->period_began >= TICKS_OF_A_PERIOD;
-}
-
-/* Returns true when ticks of the thread are to be sparse, because it waits often. The system starts and stops the timer
- * of a clock at each switch to and from the thread. When that timer ends before the system's own next tick, the
- * processor's timer is set anew each time. On a virtual machine this costs 10 us and more (bench/README.md). A sparse
- * period seldom ends so soon. Waits are compared with ticks as long as these are dense, because the CPU time then
- * contains that cost. */
-static bool waits_often(const struct strobe_thread *t, uint32_t taken)
-{
-    const struct strobe_sampled *m = &t->sampled;
-    bool sparse = strobe_load_relaxed(&t->sparse);
-    uint32_t waits = strobe_load_relaxed(&t->waits_seen) - m->waits_before;
-    uint64_t cpu_ns =
-        sparse ? strobe_load_relaxed(&t->waits_cpu_ns) - m->waits_cpu_before : (taken - m->period_began) * m->period_ns;
-    return m->period_ns && (uint64_t)waits * 1000000 > cpu_ns * (sparse ? WAITS_SELDOM : WAITS_OFTEN);
-}
+enum { TICKS_OF_A_PERIOD = 32 }; /* ticks after which the period of a clock changes */
 
 /* The period differs from the interval by up to an eighth, so that the clock locks to no rhythm of the program. The
  * next period differs by the same amount in the other direction, so that the mean rate is exact. */
-static void change_period(struct strobe_sampler *s, struct strobe_thread *t, uint32_t taken)
+static void change_period(struct strobe_sampler *s, struct strobe_sampled *m, uint32_t taken)
 {
-    struct strobe_sampled *m = &t->sampled;
-    bool sparse = waits_often(t, taken);
     int64_t interval_ns = (int64_t)s->engine->config.async_interval_ns, most = interval_ns / 8;
     m->period_offset_ns =
         m->period_offset_ns > 0 ? -m->period_offset_ns : (int64_t)strobe_sampler_draw(s, (uint64_t)most + 1);
-    m->period_ns = (uint64_t)(interval_ns + m->period_offset_ns) * (sparse ? SPARSE_INTERVALS : 1);
+    m->period_ns = (uint64_t)(interval_ns + m->period_offset_ns);
     m->period_began = taken;
-    m->waits_before = strobe_load_relaxed(&t->waits_seen);
-    m->waits_cpu_before = strobe_load_relaxed(&t->waits_cpu_ns);
-    strobe_store_relaxed(&t->sparse, sparse);
 }
 
 /* A thread gets a ticking clock when it has used half of the CPU time of one tick. To make and to free a clock costs
@@ -98,8 +62,8 @@ void strobe_sampler_keep_ticking(struct strobe_sampler *s, struct strobe_thread 
     s->cpu_read_of = NULL; /* making a clock takes time, so the value read before is old */
     uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
     s->needed |= !t->sampled.period_ns;
-    if (is_period_over(s->engine, t, taken))
-        change_period(s, t, taken);
+    if (!t->sampled.period_ns || taken - t->sampled.period_began >= TICKS_OF_A_PERIOD)
+        change_period(s, &t->sampled, taken);
     enum strobe_status status = h->clock_keep(h->ctx, t->index, t->entry->tid, t->sampled.period_ns, taken);
     t->sampled.tickless = status == STROBE_UNSUPPORTED;
     strobe_store_relaxed(&t->ticking, status == STROBE_OK);

@@ -85,17 +85,15 @@ struct strobe_sampled {
     uint64_t retry_ticks;     /* it could not be suspended: no new attempt before this time */
     uint32_t ticks_seen;      /* ticks_taken at the last pass that saw a tick */
     uint64_t period_ns;       /* current period of its CPU clock */
-    int64_t period_offset_ns; /* period_ns - interval, while ticks are not sparse */
+    int64_t period_offset_ns; /* period_ns - interval */
     uint32_t period_began;    /* ticks_taken when this period began */
-    uint32_t waits_before;    /* waits_seen then, and its CPU time */
-    uint64_t waits_cpu_before;
-    bool rung;               /* the sampler has requested a tick of it */
-    uint32_t rung_taken;     /* ticks_taken at the last such request */
-    bool tickless;           /* the host cannot make its CPU clock send signals */
-    uint32_t refusals;       /* failed suspensions in a row */
-    uint32_t async_samples;  /* samples that the sampler has recorded of it */
-    uint32_t sync_seen;      /* sync_samples when the sampler made its last record of the thread */
-    uint32_t stack, message; /* of that record, and those of its flags that describe the stack */
+    bool rung;                /* the sampler has requested a tick of it */
+    uint32_t rung_taken;      /* ticks_taken at the last such request */
+    bool tickless;            /* the host cannot make its CPU clock send signals */
+    uint32_t refusals;        /* failed suspensions in a row */
+    uint32_t async_samples;   /* samples that the sampler has recorded of it */
+    uint32_t sync_seen;       /* sync_samples when the sampler made its last record of the thread */
+    uint32_t stack, message;  /* of that record, and those of its flags that describe the stack */
     uint16_t stack_flags;
     bool ready_asked;           /* since that record the sampler has asked whether the thread waits for a processor */
     uint64_t call_asked_cpu_ns; /* CPU time when the sampler last asked in which system call the thread waits */
@@ -124,9 +122,6 @@ struct strobe_thread {
                                       written by the sampler */
     strobe_a32 ticks_taken;        /* signals of its CPU clock that it has handled; read by the sampler */
     strobe_a32 ticking;            /* 1: its CPU clock sends signals; written by the sampler */
-    strobe_a32 sparse;             /* 1: the period of that clock is longer than the interval; written by the sampler */
-    strobe_a32 waits_seen;         /* how often it had given up its processor, modulo 2^32, at its last tick */
-    strobe_a64 waits_cpu_ns;       /* and its CPU time then */
     strobe_a64 rung_cpu_ns;        /* its CPU time when the sampler saw it wait for a processor and requested a tick;
                                       0 = no request, or that tick has come */
     strobe_a32 sync_samples;       /* samples taken by the thread itself; read by the sampler */

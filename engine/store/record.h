@@ -146,8 +146,6 @@ enum {
     STROBE_FLAG_NO_WAIT = 4096,  /* on a call: the thread did not wait in it, because the call ended another thread's
                                     wait, or because the thread did not give up its processor. If it was off its
                                     processor, other threads had the processor */
-    STROBE_FLAG_SPARSE = 8192,   /* on a tick: the period of the CPU clock is longer than the interval, because the
-                                    thread gives up its processor often. Stops by the sampler stand in between */
 };
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */

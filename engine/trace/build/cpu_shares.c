@@ -123,29 +123,13 @@ static void limit_wanted(struct strobe_cpu_shares *c, uint64_t most_ns)
         c->waiting_calls[i].ns = (uint64_t)((double)c->waiting_calls[i].ns * (double)most_ns / (double)wanted_ns);
 }
 
-/* Ends the division by ticks: from here on, each stop or sparse tick takes the CPU time before it. */
-static void end_dense_ticks(struct strobe_cpu_shares *c, uint32_t node, uint64_t cpu_ns)
-{
-    int64_t ns = (int64_t)cpu_ns - (int64_t)c->call_ns + (c->kernel_ns < 0 ? c->kernel_ns : 0);
-    if (c->tick_node) {
-        emit_now(c, node, ns > 0 ? (uint64_t)ns : 0);
-        assign_to_calls(c);
-        emit_kernel(c, 0);
-    }
-    assign_early(c, node, UINT64_MAX);
-    c->tick_node = c->waiting_call_count = 0;
-    c->kernel_ns = 0;
-}
-
-void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count, bool sparse)
+void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count)
 {
     if (!c->interval_ns)
         return;
     uint64_t cpu_ns = c->since.cpu_ns - c->tick_cpu_ns;
     int64_t most_ns = (int64_t)(WAITING_PERIODS * c->interval_ns);
-    if (sparse) {
-        end_dense_ticks(c, node, cpu_ns);
-    } else if (c->tick_node) {
+    if (c->tick_node) {
         uint64_t user_ns = estimate_period(c, cpu_ns, count) * count;
         int64_t kernel_ns = (int64_t)cpu_ns - (int64_t)c->call_ns - (int64_t)user_ns;
         kernel_ns -= (int64_t)((double)user_ns * c->engine_part);
@@ -160,12 +144,10 @@ void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t
     } else {
         assign_early(c, node, UINT64_MAX);
     }
-    if (!sparse) {
-        c->tick_node = node;
-        assign_to_calls(c);
-        limit_wanted(c, (uint64_t)most_ns);
-        emit_kernel(c, most_ns);
-    }
+    c->tick_node = node;
+    assign_to_calls(c);
+    limit_wanted(c, (uint64_t)most_ns);
+    emit_kernel(c, most_ns);
     c->tick_cpu_ns = c->since.cpu_ns;
     c->call_ns = 0;
     c->syscall_node = 0;

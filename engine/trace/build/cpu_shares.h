@@ -18,8 +18,7 @@
  * ticks. Ticks that interrupted the engine leave no record. Their share of the rest belongs to the engine and goes to
  * no frames. The shares of a thread therefore add up to its CPU time without the engine's.
  *
- * Before a thread's first tick, and while its ticks are sparse (STROBE_FLAG_SPARSE), the sampler's stops take the place
- * of ticks. CPU time outside of recorded calls goes to
+ * Before a thread's first tick, the sampler's stops take the place of ticks. CPU time outside of recorded calls goes to
  * the frames of the next stop or tick, and up to an interval of it to each record of short calls. (Slices show the
  * caller of the last hooked call until then. That caller would get all of this time: a tenth of the CPU time of a
  * thread that lives for 15 ms.)
@@ -68,9 +67,9 @@ void strobe_cpu_shares_start(struct strobe_cpu_shares *c, const struct strobe_re
 void strobe_cpu_shares_move(struct strobe_cpu_shares *c, const struct strobe_moment *now, uint32_t node,
                             enum strobe_slice_class class, uint32_t call);
 
-/* Records `count` ticks of the clock since the previous ones, with the frames of `node`. `sparse`: they have
- * STROBE_FLAG_SPARSE. Call strobe_cpu_shares_move to the last of them first. */
-void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count, bool sparse);
+/* Records `count` ticks of the clock since the previous ones, with the frames of `node`. Call strobe_cpu_shares_move to
+ * the last of them first. */
+void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count);
 
 /* Records that the sampler stopped the thread with the frames of `node`. */
 void strobe_cpu_shares_stop(struct strobe_cpu_shares *c, uint32_t node);

@@ -205,7 +205,7 @@ static void share_cpu_of_sample(struct builder *b, const struct strobe_item *ite
     if (r->kind != STROBE_KIND_CPU || r->flags & STROBE_FLAG_ASKED)
         return;
     strobe_path_share(&b->path);
-    strobe_cpu_shares_tick(&b->path.shares, node, count, r->flags & STROBE_FLAG_SPARSE);
+    strobe_cpu_shares_tick(&b->path.shares, node, count);
 }
 
 /* Shows a single sample, or the first one of a run. */

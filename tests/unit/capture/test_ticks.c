@@ -405,61 +405,6 @@ static void periods_change_and_their_mean_is_the_interval(void **state)
     assert_in_range(asked.sum_ns / asked.periods, MS - MS / 400, MS + MS / 400);
 }
 
-/* ---- sparse ticks */
-
-/* Intervals of 1 ms of CPU time in which the thread gives up its processor `waits` times each. Its clock ticks. The
- * period differs from the interval by up to an eighth, so rates of waits closer to a limit than that do not matter. */
-static void run_with_waits(uint32_t intervals, uint32_t waits)
-{
-    static uint64_t used_ns;
-    for (uint32_t i = 0; i < intervals; i++) {
-        ticking.usage.voluntary_switches += waits;
-        used_ns += MS;
-        if (used_ns + MS / 8 >= asked.period_ns) {
-            tick(3000, used_ns / US);
-            used_ns = 0;
-        }
-        pass(1, 1000);
-    }
-}
-
-static void a_thread_that_waits_often_ticks_seldom(void **state)
-{
-    (void)state;
-    run_with_waits(70, 16);
-    assert_in_range(asked.period_ns, 14 * MS, 18 * MS);
-    uint32_t count = rig_records(&ticking, items, ITEMS), sparse = 0;
-    for (uint32_t i = 0; i < count; i++)
-        sparse += items[i].record.kind == STROBE_KIND_CPU && items[i].record.flags & STROBE_FLAG_SPARSE;
-    assert_in_range(sparse, 1, 3);
-}
-
-static void a_thread_that_waits_less_often_ticks_in_each_interval(void **state)
-{
-    (void)state;
-    run_with_waits(200, 12);
-    assert_in_range(asked.most_ns, MS, MS + MS / 8);
-}
-
-static void ticks_stay_sparse_down_to_half_of_the_rate_of_waits(void **state)
-{
-    (void)state;
-    run_with_waits(70, 16);
-    run_with_waits(200, 8);
-    assert_in_range(asked.period_ns, 14 * MS, 18 * MS);
-    run_with_waits(80, 6);
-    assert_in_range(asked.period_ns, MS - MS / 8, MS + MS / 8);
-}
-
-static void between_sparse_ticks_a_thread_that_runs_is_stopped(void **state)
-{
-    (void)state;
-    run_with_waits(70, 16);
-    uint32_t suspends = ticking.suspends;
-    run_with_waits(32, 16);
-    assert_in_range(ticking.suspends - suspends, 14, 32);
-}
-
 static void a_thread_that_waits_for_a_processor_is_asked_for_one_tick(void **state)
 {
     (void)state;
@@ -618,10 +563,6 @@ int main(void)
         TICKING(a_thread_gets_its_clock_once_it_has_used_half_of_a_tick),
         TICKING(the_cpu_clock_of_a_thread_in_a_call_is_not_read_for_that),
         TICKING(periods_change_and_their_mean_is_the_interval),
-        TICKING(a_thread_that_waits_often_ticks_seldom),
-        TICKING(a_thread_that_waits_less_often_ticks_in_each_interval),
-        TICKING(ticks_stay_sparse_down_to_half_of_the_rate_of_waits),
-        TICKING(between_sparse_ticks_a_thread_that_runs_is_stopped),
         TICKING(a_thread_that_waits_for_a_processor_is_asked_for_one_tick),
         TICKING(a_thread_without_a_tick_for_an_interval_is_looked_at_in_the_next_pass),
         TICKING(a_thread_that_waits_for_a_processor_before_it_has_a_clock_is_asked_for_a_tick),

@@ -264,46 +264,6 @@ static void a_tick_that_was_asked_for_has_none(void **state)
     assert_int_equal(sum_of("ab"), 10 * MS + 500 * US);
 }
 
-static void between_sparse_ticks_each_stop_has_the_cpu_time_before_it(void **state)
-{
-    (void)state;
-    begin_ticking();
-    tick(0, 0, "ab", STROBE_FLAG_SPARSE);
-    for (uint64_t i = 0; i < 8; i++) {
-        async_cpu((16 * i + 4) * MS, "ab", (16 * i + 4) * MS);
-        call_cpu((16 * i + 5) * MS, (16 * i + 7) * MS, (16 * i + 5) * MS, (16 * i + 7) * MS, "aw");
-        async_cpu((16 * i + 9) * MS, "ac", (16 * i + 9) * MS);
-        async_cpu((16 * i + 13) * MS, "ac", (16 * i + 13) * MS);
-        tick((16 * i + 16) * MS, (16 * i + 16) * MS, "ad", STROBE_FLAG_SPARSE);
-    }
-    add_up(128 * MS, &adder);
-    assert_int_equal(sum_of("ab"), 8 * 4 * MS);
-    assert_int_equal(sum_of("aw[cond wait]"), 8 * 2 * MS);
-    assert_int_equal(sum_of("ac"), 8 * 7 * MS);
-    assert_int_equal(sum_of("ad"), 8 * 3 * MS);
-}
-
-static void ticks_that_become_sparse_and_dense_again_share_all_cpu_time(void **state)
-{
-    (void)state;
-    begin_ticking();
-    for (uint64_t i = 0; i <= 10; i++)
-        tick(i * MS, i * MS, "ab", 0);
-    for (uint64_t i = 1; i <= 8; i++) {
-        async_cpu((10 + 4 * i - 2) * MS, "ac", (10 + 4 * i - 2) * MS);
-        if (i % 4 == 0)
-            tick((10 + 4 * i) * MS, (10 + 4 * i) * MS, "ac", STROBE_FLAG_SPARSE);
-    }
-    tick(43 * MS, 43 * MS, "ad", 0);
-    tick(45 * MS, 45 * MS, "ad", 0);
-    add_up(45 * MS, &adder);
-    assert_int_equal(sum_of("ab"), 10 * MS);
-    assert_int_equal(sum_of("ac"), 32 * MS);
-    assert_int_equal(sum_of("ad"), 2 * MS);
-    assert_int_equal(sum_of("ad[kernel]"), 1 * MS);
-    assert_int_equal(sum_of_all(), 45 * MS);
-}
-
 static void a_recorded_call_has_its_own_cpu_time_and_ticks_after_it_a_period(void **state)
 {
     (void)state;
@@ -507,8 +467,6 @@ int main(void)
         cmocka_unit_test(merged_ticks_have_a_period_each),
         cmocka_unit_test(a_tick_that_was_asked_for_has_none),
         cmocka_unit_test(a_recorded_call_has_its_own_cpu_time_and_ticks_after_it_a_period),
-        cmocka_unit_test(between_sparse_ticks_each_stop_has_the_cpu_time_before_it),
-        cmocka_unit_test(ticks_that_become_sparse_and_dense_again_share_all_cpu_time),
         cmocka_unit_test(time_in_the_kernel_goes_to_short_calls_that_a_record_stands_for),
         cmocka_unit_test(short_calls_share_the_time_in_the_kernel_when_there_is_less_of_it),
         cmocka_unit_test(short_calls_wait_for_two_periods_of_time_in_the_kernel_at_most),
