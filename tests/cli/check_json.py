@@ -1,6 +1,6 @@
-"""Checks of the command's JSON output, for tests/cli/run.sh: prints the faults, and nothing when there is none.
+"""Checks of the command's JSON output, for tests/cli/run.sh: prints a line for each, with its faults (checks.py).
 
-usage: check_json.py CHECK FOLDER STROBE MANFOLDER
+usage: check_json.py FOLDER STROBE MANFOLDER CHECK...
 """
 import json
 import os
@@ -11,7 +11,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-check, folder, strobe, man = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+from checks import run_checks
+
+folder, strobe, man = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 
 
 def load(name):
@@ -135,4 +137,4 @@ def names_that_are_no_utf8_stay_valid_json():
         print(f"folder: {wrong}")
 
 
-globals()[check]()
+run_checks(sys.argv[4:], globals())

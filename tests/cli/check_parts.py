@@ -1,7 +1,8 @@
-"""Checks of reports of parts of parts.strobe, a session of parts.c: prints the faults, and nothing when there is none.
+"""Checks of reports of parts of parts.strobe, a session of parts.c: prints a line for each, with its faults (checks.py).
 
-usage: check_parts.py CHECK FOLDER STROBE MANFOLDER
+usage: check_parts.py FOLDER STROBE MANFOLDER CHECK...
 """
+import functools
 import json
 import re
 import subprocess
@@ -9,16 +10,20 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-check, folder, strobe, man = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+from checks import run_checks
+
+folder, strobe, man = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 session = folder / "parts.strobe"
 
 
+@functools.cache
 def report(*options):
     made = subprocess.run([strobe, "report", "--json", "--top", "0", *options, str(session)], check=True,
                           capture_output=True, text=True)
     return json.loads(made.stdout)
 
 
+@functools.cache
 def folded(*options):
     made = subprocess.run([strobe, "convert", "-q", "--format", "folded", *options, str(session), "-o", "-"],
                           check=True, capture_output=True, text=True)
@@ -196,4 +201,4 @@ def fields_of_parts_are_in_the_man_page():
         walk({key: made[key]})
 
 
-globals()[check]()
+run_checks(sys.argv[4:], globals())

@@ -86,7 +86,7 @@ ends_quietly() {
     local fault unread
     exec {unread}> >(:)
     wait $!
-    timeout 60 "$strobe" "$@" >&$unread 2>err </dev/null
+    "$strobe" "$@" >&$unread 2>err </dev/null
     fault="status $?: $(<err)"
     exec {unread}>&-
     [[ $fault == "status 141: " ]] && fault=

@@ -7,12 +7,10 @@ elif ! ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -W
     verdict program_of_parts_builds "$(<err)"
 else
     "$strobe" record -q -f --no-convert -o parts.strobe -- ./parts >asked 2>err </dev/null || echo 0 >asked
-    for check in a_thread_alone_is_the_same_as_among_others parts_of_time_add_up callers_add_up_to_their_function \
-        callees_lie_in_their_function allocations_go_to_who_allocates allocations_of_parts_add_up \
-        lines_are_in_the_source on_and_off_cpu_add_up frames_know_their_source fields_of_parts_are_in_the_man_page; do
-        wanted $check || continue
-        verdict $check "$(python3 "$home/tests/cli/check_parts.py" $check "$work" "$strobe" "$man" 2>&1 | tail -n 3)"
-    done
+    verdicts_of check_parts.py a_thread_alone_is_the_same_as_among_others parts_of_time_add_up \
+        callers_add_up_to_their_function callees_lie_in_their_function allocations_go_to_who_allocates \
+        allocations_of_parts_add_up lines_are_in_the_source on_and_off_cpu_add_up frames_know_their_source \
+        fields_of_parts_are_in_the_man_page
     is_refused thread_of_no_name 'parts.strobe: no thread has the name or tid nobody' \
         "$strobe" report --thread nobody parts.strobe
     is_refused function_of_no_name 'parts.strobe: no function is called nothing' \

@@ -199,6 +199,19 @@ is_refused report_repair_of_a_trace 'is for sessions' "$strobe" report --repair 
 
 source "$home/tests/cli/first_steps.sh"
 
+# verdicts_of FILE CHECK...: runs the wanted checks of a file of Python, each of which prints its faults.
+verdicts_of() {
+    local file=$1 name fault chosen=() told=0
+    shift
+    for name; do ! wanted "$name" || chosen+=("$name"); done
+    ((${#chosen[@]})) || return 0
+    while IFS=$'\t' read -r name fault; do
+        verdict "$name" "$fault"
+        ((++told))
+    done < <(python3 "$home/tests/cli/$file" "$work" "$strobe" "$man" "${chosen[@]}" 2>err)
+    ((told == ${#chosen[@]})) || verdict "$file" "it told of $told of ${#chosen[@]} checks: $(<err)"
+}
+
 man=$home/engine/cmd/man
 source "$home/tests/cli/parts.sh"
 
@@ -209,10 +222,11 @@ bad_session() {
     local name=$1 text=$2 file=$3
     wanted "$name" || return 0
     run "$strobe" report "$file"
-    verdict "report_$name" "$(refused "$text")"
-    run "$strobe" convert "$file" -o "$name.pftrace"
     local fault
-    fault=$(refused "$text")
+    judge_refusal "$text"
+    verdict "report_$name" "$fault"
+    run "$strobe" convert "$file" -o "$name.pftrace"
+    judge_refusal "$text"
     [[ -e $name.pftrace ]] && fault="it left an output"
     verdict "convert_$name" "$fault"
 }
@@ -274,7 +288,7 @@ done <<'END'
 1:13|the end of the line|ID@0 end=10 OD@9
 END
 if wanted import_lines_before_a_bad_one; then
-    { cat good.events good.events; echo ID; } | timeout 60 "$strobe" import matrix-events - >out 2>err
+    { cat good.events good.events; echo ID; } | "$strobe" import matrix-events - >out 2>err
     fault="status $?: $(<err) $(<out)"
     [[ $fault == 'status 2: strobe: -:3:3: expected @ and a time '* && $(wc -l <out) == 2 ]] && fault=
     verdict import_lines_before_a_bad_one "$fault"
@@ -293,7 +307,7 @@ if wanted import_answers_line_by_line; then
 fi
 if wanted import_line_of_a_million_events; then
     awk 'BEGIN { printf "ID@0"; for (i = 0; i < 500000; i++) printf " I%d@%d O%d@%d", i % 9 + 1, i, i % 9 + 1, i + 1;
-                 print " OD@500000" }' | timeout 60 "$strobe" import matrix-events - >out 2>err
+                 print " OD@500000" }' | "$strobe" import matrix-events - >out 2>err
     fault=$(head -c 300 out err)
     [[ $(<out) == *'"0,1048574,1,500000","1,1,55556,55556"'*'"key": "1048574|"}' ]] && fault=
     verdict import_line_of_a_million_events "$fault"
@@ -368,23 +382,25 @@ for command in '--version' 'help' 'help record' 'report good.strobe' 'report --j
     'convert good.strobe -o -'; do
     wanted "full_output_of_$command" || continue
     # shellcheck disable=SC2086
-    timeout 60 "$strobe" $command >/dev/full 2>err </dev/null
+    "$strobe" $command >/dev/full 2>err </dev/null
     status=$?
     : >out
-    verdict "full_output_of_$command" "$(refused 'No space left')"
+    judge_refusal 'No space left'
+    verdict "full_output_of_$command" "$fault"
     # shellcheck disable=SC2086
-    timeout 60 "$strobe" $command >&- 2>err </dev/null
+    "$strobe" $command >&- 2>err </dev/null
     status=$?
-    verdict "closed_output_of_$command" "$(refused '')"
+    judge_refusal ''
+    verdict "closed_output_of_$command" "$fault"
     # shellcheck disable=SC2086
-    { timeout 60 "$strobe" $command 2>err </dev/null; echo $? >status; } | true
+    { "$strobe" $command 2>err </dev/null; echo $? >status; } | true
     status=$(<status)
     # Short output may be written before the reader of the pipe exits. Otherwise SIGPIPE ends the command.
     [[ $status =~ ^(0|141)$ && ! -s err ]] && fault= || fault="status $status: $(<err)"
     verdict "pipe_of_$command" "$fault"
 done
 if wanted file_may_not_grow; then
-    (ulimit -f 16 && exec timeout 60 "$strobe" convert good.strobe -o limited.json >out 2>err </dev/null)
+    (ulimit -f 16 && exec "$strobe" convert good.strobe -o limited.json >out 2>err </dev/null)
     status=$?
     fault=$(refused 'limited.json: ')
     [[ -e limited.json ]] && fault+=' half a file is left'
@@ -715,11 +731,8 @@ if command -v python3 >/dev/null; then
     run "$strobe" report --json --top 0 deflated.perfetto-trace && cp out deflated.json
     run "$strobe" doctor --json true && cp out doctor.json
     run "$strobe" report --findings --json threads.txt && cp out findings.json
-    for check in same_numbers self_times_add_up fields_are_in_the_man_pages formats_are_valid \
-        names_that_are_no_utf8_stay_valid_json; do
-        wanted $check || continue
-        verdict $check "$(python3 "$home/tests/cli/check_json.py" $check "$work" "$strobe" "$man" 2>&1 | tail -n 3)"
-    done
+    verdicts_of check_json.py same_numbers self_times_add_up fields_are_in_the_man_pages formats_are_valid \
+        names_that_are_no_utf8_stay_valid_json
 else
     skip json 'python3 is not installed'
 fi
