@@ -201,15 +201,15 @@ source "$home/tests/cli/first_steps.sh"
 
 # verdicts_of FILE CHECK...: runs the wanted checks of a file of Python, each of which prints its faults.
 verdicts_of() {
-    local file=$1 name fault chosen=() told=0
+    local file=$1 name fault chosen=() judged=0
     shift
     for name; do ! wanted "$name" || chosen+=("$name"); done
     ((${#chosen[@]})) || return 0
     while IFS=$'\t' read -r name fault; do
         verdict "$name" "$fault"
-        ((++told))
+        ((++judged))
     done < <(python3 "$home/tests/cli/$file" "$work" "$strobe" "$man" "${chosen[@]}" 2>err)
-    ((told == ${#chosen[@]})) || verdict "$file" "it told of $told of ${#chosen[@]} checks: $(<err)"
+    ((judged == ${#chosen[@]})) || verdict "$file" "it judged $judged of ${#chosen[@]} checks: $(<err)"
 }
 
 man=$home/engine/cmd/man

@@ -36,7 +36,9 @@ trap 'rm -rf "$planted"' EXIT
 
 # plant PATH TEXT: writes a file of the planted tree.
 plant() {
-    mkdir -p "$planted/$(dirname "$1")"
+    local folder=$planted/$1
+    folder=${folder%/*}
+    [[ -d $folder ]] || mkdir -p "$folder"
     printf '%b' "$2" >"$planted/$1"
 }
 
@@ -49,17 +51,28 @@ plant_clean_tree() {
     plant engine/README.md 'Atomics: `engine/base`, as `engine/base/used.h`.\n'
 }
 
+# list_planted: sets `listed` to the files of the planted tree, in the order that all_files gives.
+list_planted() {
+    local path
+    shopt -s globstar nullglob
+    listed=
+    for path in "$planted"/**; do [[ ! -f $path ]] || listed+=${listed:+$'\n'}${path#"$planted"/}; done
+    shopt -u globstar nullglob
+}
+
 # finds RULE PATH TEXT: in the clean tree with this file the rule reports a fault that names the file; without the file
 # it reports none. The result without the file is the same for each PATH, so it is taken once for a rule.
 declare -A clean_faults=()
 finds() {
-    local rule=$1 path=$2 reported
+    local rule=$1 path=$2 reported listed
     [[ ! -e $planted/$path ]] || { verdict "the clean tree lacks $path" 'it has that file'; return; }
+    list_planted
     [[ -v clean_faults[$rule] ]] || clean_faults[$rule]=$(cd "$planted" && $rule build)
     plant "$path" "$3"
+    list_planted
     reported=$(cd "$planted" && $rule build)
     rm "$planted/$path"
-    (cd "$planted" && [[ $path != */* ]] || rmdir -p --ignore-fail-on-non-empty "${path%/*}")
+    [[ $path != */* ]] || (cd "$planted" && rmdir -p --ignore-fail-on-non-empty "${path%/*}")
     if [[ -n ${clean_faults[$rule]} ]]; then
         verdict "$rule reports nothing in a clean tree" "${clean_faults[$rule]}"
     elif [[ $reported != *"$path"* ]]; then
