@@ -1,8 +1,10 @@
 # Functions for tests of the command line. A suite sources this file in its work folder, after it has set
 #
 #   suite      its script, for the command that repeats a test
+#   home       the root of the tree
 #   work       its work folder
 #   only       a pattern of names; empty: all
+source "$home/tests/support/files.sh"
 passed=0 failed=0 skipped=0
 
 # verdict NAME [FAULT]: counts a test; a fault fails it.
@@ -23,12 +25,6 @@ skip() {
 
 wanted() {
     [[ -z $only || $1 =~ $only ]]
-}
-
-# Sets the variable NAME to the content of a file, its last newline included. Bash starts a process for $(<FILE), and a
-# process takes longer than most commands here.
-read_file() {
-    IFS= read -rd '' "$1" <"$2"
 }
 
 # run COMMAND...: sets status; leaves stdout in $work/out and stderr in $work/err. tests/run ends a command that hangs,

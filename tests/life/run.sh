@@ -34,11 +34,23 @@ run_bare() {
     bare_status=$?
 }
 
-# reports_how_it_ended STATUS: the report of a session that is not closed states how the process ended.
+# reports_how_it_ended STATUS: `report`, the report of a session that is not closed states how the process ended.
 reports_how_it_ended() {
     local how=exited
     (($1 > 128)) && how=killed
-    grep -qE '"closed": true|"'$how'": true' "$work/report.json"
+    [[ $report == *'"closed": true'* || $report == *"\"$how\": true"* ]]
+}
+
+# judge_report CLOSED STATUS: sets `fault` when the report does not say what record_alike expects.
+judge_report() {
+    local closed=$1 status=$2
+    if [[ $report != *'"balanced": true'* ]]; then
+        fault="the accounting is inconsistent: $(grep verdict "$work/report.json")"
+    elif ((closed)) && [[ $report != *'"closed": true'* ]]; then
+        fault="the session is not closed"
+    elif ! ((closed)) && ! reports_how_it_ended "$status"; then
+        fault="the session is not closed, and the report does not state how the process ended: ${report:0:400}"
+    fi
 }
 
 # The command that the recording runs under: none, or one that lets the kernel refuse system calls.
@@ -46,7 +58,7 @@ kernel=()
 
 # record_alike NAME CLOSED OPTIONS -- COMMAND...: records the command. Its output and status equal those of the bare run
 # before, and the accounting of its session is consistent. With CLOSED 1 the session is closed; otherwise its report
-# states that the process exited or was killed. Sets `fault`.
+# states that the process exited or was killed. Sets `fault`, and `report` to the report in JSON.
 record_alike() {
     local closed=$2 options=() status
     shift 2
@@ -55,7 +67,7 @@ record_alike() {
         shift
     done
     shift
-    fault=
+    fault= report=
     rm -rf "$work"/s.*
     {
         timeout -s KILL "$limit" "${kernel[@]}" \
@@ -65,19 +77,16 @@ record_alike() {
     status=$?
     if ((status != bare_status)); then
         fault="status $status, bare $bare_status; $(tail -n 1 "$work/rec.err")"
-    elif ! cmp -s "$work/bare.out" "$work/rec.out"; then
+    elif ! same_text "$work/bare.out" "$work/rec.out"; then
         fault="other output: $(diff "$work/bare.out" "$work/rec.out" | head -n 3 | tr '\n' ' ')"
-    elif ! cmp -s "$work/bare.err" <(grep -v ': no calls: was it built with' "$work/rec.err"); then
+    elif ! same_text "$work/bare.err" "$work/rec.err" &&
+        ! cmp -s "$work/bare.err" <(grep -v ': no calls: was it built with' "$work/rec.err"); then
         fault="other errors: $(diff "$work/bare.err" "$work/rec.err" | head -n 3 | tr '\n' ' ')"
     elif ! "$strobe" report --json "$work/s.strobe" >"$work/report.json" 2>"$work/report.err"; then
         fault="no report: $(<"$work/report.err")"
-    elif ! grep -q '"balanced": true' "$work/report.json"; then
-        fault="the accounting is inconsistent: $(grep verdict "$work/report.json")"
-    elif ((closed)) && ! grep -q '"closed": true' "$work/report.json"; then
-        fault="the session is not closed"
-    elif ! ((closed)) && ! reports_how_it_ended "$status"; then
-        fault="the session is not closed, and the report does not state how the process ended: \
-$(head -n 8 "$work/report.json")"
+    else
+        read_file report "$work/report.json"
+        judge_report "$closed" "$status"
     fi
 }
 

@@ -9,6 +9,7 @@
 # It counts checks in passed, failed and skipped.
 B=$(realpath "${B:-build}") || exit 2
 export B
+. tests/support/files.sh
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0 skipped=0
 work=$(mktemp -d) || exit 2
@@ -54,10 +55,11 @@ PYTHON
 
 # refused STATUS TEXT COMMAND...: the command exits with STATUS and prints one line, which contains TEXT.
 refused() {
-    local status=$1 text=$2
+    local status=$1 text=$2 said
     shift 2
     "$@" >"$work/refused.out" 2>"$work/refused.err"
-    [[ $? == "$status" && $(wc -l <"$work/refused.err") == 1 ]] && grep -qF -- "$text" "$work/refused.err" && return
+    [[ $? == "$status" ]] && read_file said "$work/refused.err"
+    [[ ${said-} == *"$text"*$'\n' && -z ${said#*$'\n'} ]] && return
     cat "$work/refused.err"
     return 1
 }
