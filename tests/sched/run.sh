@@ -40,14 +40,17 @@ records() {
     check "$name" python3 "$check" "$mode" report.json said "$source"
 }
 
-# Where a switch record is refused, one line says so, and the rest is recorded.
+# Where perf events are refused, one line says so, and the rest is recorded.
 refused_is_said() {
-    "$own/refuse" perf_event_open=1 "$strobe" record --sched -q -f --no-convert -o s.strobe -- "$own/turns" killed >said 2>err ||
-        fail "refused: status $?: $(<err)"
+    "$own/refuse" perf_event_open=1 "$strobe" record --sched -q -f --no-convert -o s.strobe -- "$own/turns" killed \
+        >said 2>err || fail "refused: status $?: $(<err)"
     "$strobe" report --json s.strobe >report.json
-    [[ $(<err) == 'strobe: --sched: scheduling is not recorded: perf_event_open: Operation not permitted; '* &&
-        $(wc -l <err) == 1 ]] && ! grep -q '"scheduling"' report.json && grep -q '"balanced": true' report.json && pass ||
+    if [[ $(<err) == 'strobe: --sched: scheduling is not recorded: perf_event_open: Operation not permitted; '* ]] &&
+        (($(wc -l <err) == 1)) && ! grep -q '"scheduling"' report.json && grep -q '"balanced": true' report.json; then
+        pass
+    else
         fail "refused: $(<err)"
+    fi
 }
 refused_is_said
 

@@ -1,11 +1,15 @@
-/* Programs whose scheduling is known, for tests/sched/run.sh:
+/* Programs whose scheduling is known, for tests/sched/run.sh, selected by the argument:
  *
- *   turns turns    the first thread sleeps 5 ms, computes 5 ms and wakes a second thread, ten times; the second one
- * computes 2 ms each time. Both use futex by syscall(2), which no hook sees. Prints JSON: of each thread its tid, and
- * the CPU and elapsed time of its work turns killed   a child process keeps the first thread in vfork, an
- * uninterruptible sleep, for 30 ms. Prints its tid turns flood    stops its parent, switches between two threads on one
- * processor 24000 times, lets the parent go on turns leaves   the first thread ends at once; the second one computes 30
- * ms and ends the process */
+ *   turns
+ *     The first thread sleeps 5 ms, computes 5 ms and wakes a second thread, ten times. The second thread computes 2 ms
+ *     each time. Both use futex by syscall(2), which no hook sees. Prints JSON: of each thread its tid, and the CPU and
+ *     elapsed time of its work.
+ *   killed
+ *     A child process keeps the first thread in vfork, an uninterruptible sleep, for 30 ms. Prints its tid.
+ *   flood
+ *     Stops its parent, switches between two threads on one processor 24000 times, and lets the parent go on.
+ *   leaves
+ *     The first thread ends at once. The second thread computes 30 ms and ends the process. */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>

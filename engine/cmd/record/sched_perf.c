@@ -320,7 +320,7 @@ void strobe_sched_perf_close(struct strobe_sched_perf *p)
 
 /* ---- the file of events */
 
-static void write_block(struct strobe_sched_perf *p)
+static void write_event_block(struct strobe_sched_perf *p)
 {
     const char *at = (const char *)p->block;
     for (size_t left = p->block_count * sizeof *p->block; left && !p->error;) {
@@ -346,7 +346,7 @@ static void keep_event(struct strobe_sched_perf *p, const struct strobe_sched_ev
     }
     p->block[p->block_count++] = *e;
     if (p->block_count == BLOCK_EVENTS)
-        write_block(p);
+        write_event_block(p);
 }
 
 /* Returns the thread. A thread that ended comes to life again when its id is used anew. NULL: out of memory. */
@@ -424,7 +424,7 @@ static int by_pending_time(const void *a, const void *b)
 
 /* Passes on the events before `before_ns`, in order. Later ones stay: another processor's buffer may still get an
  * earlier one. */
-static void pass_on(struct strobe_sched_perf *p, uint64_t before_ns)
+static void pass_events_in_order(struct strobe_sched_perf *p, uint64_t before_ns)
 {
     size_t done = 0;
     qsort(p->pending, p->pending_count, sizeof *p->pending, by_pending_time);
@@ -527,7 +527,7 @@ static void take_life(struct strobe_sched_perf *p, const struct record_id *id, u
         add_pending(p, id, ids[2], STROBE_SCHED_WAKE, (struct strobe_sched_event){.other = ids[3]}, true);
 }
 
-static void take_perf_record(struct strobe_sched_perf *p, struct strobe_sched_ring *r, const uint8_t *record,
+static void take_ring_record(struct strobe_sched_perf *p, struct strobe_sched_ring *r, const uint8_t *record,
                              size_t bytes)
 {
     struct perf_event_header h;
@@ -582,7 +582,7 @@ static void drain_ring(struct strobe_sched_perf *p, struct strobe_sched_ring *r)
             memcpy(whole + (r->bytes - from), data, h.size - (r->bytes - from));
             record = whole;
         }
-        take_perf_record(p, r, record, h.size);
+        take_ring_record(p, r, record, h.size);
         at += h.size;
     }
     __atomic_store_n(&r->head->data_tail, end, __ATOMIC_RELEASE);
@@ -626,10 +626,10 @@ void strobe_sched_perf_drain(struct strobe_sched_perf *p, bool last)
     uint64_t begin_ns = clock_now_ns(CLOCK_BOOTTIME);
     for (size_t i = 0; i < p->ring_count; i++)
         drain_ring(p, &p->rings[i]);
-    pass_on(p, last ? UINT64_MAX : begin_ns - IN_FLIGHT_NS);
+    pass_events_in_order(p, last ? UINT64_MAX : begin_ns - IN_FLIGHT_NS);
     if (last) {
         take_lost_counts(p);
-        write_block(p);
+        write_event_block(p);
     }
 }
 

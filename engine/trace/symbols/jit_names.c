@@ -18,7 +18,7 @@ enum { PAGE_BYTES = 4096 };
 struct job {
     struct strobe_session session;
     struct strobe_sched_section sched; /* of the session that is copied */
-    uint64_t *wanted; /* sorted, without duplicates; one byte before the return addresses */
+    uint64_t *wanted;                  /* sorted, without duplicates; one byte before the return addresses */
     size_t wanted_count;
     uint8_t *named; /* by index in `wanted` */
     struct strobe_jit_files files;
