@@ -90,7 +90,7 @@ def list_cases(build, inputs):
         Case("learn", [f"{build}/strobe-lab", "learn", trace, "-o", "{work}/o.scn", "--replays", "0"],
              program="strobe-lab"),
         Case("record", record, image="/strobe", records=True),
-        Case("record_sched", [strobe, "record", "--sched", *record[2:]], image="/strobe", records=True),
+        Case("record_sched", [strobe, "record", "--sched", "-q", *record[2:]], image="/strobe", records=True),
         Case("start_linux", record, program="spin", image="/libstrobe-preload.so", records=True),
     ]
 

@@ -69,8 +69,9 @@ void strobe_record_snapshot(const struct strobe_record_options *options, const c
  * when that is not possible, or only in part; options->sched is then NULL, or lacks wake-ups. */
 void strobe_record_begin_sched(const struct strobe_record_options *options, pid_t pid, const char *session);
 
-/* Appends the scheduling to the sessions of the recording, and ends it. Prints a line when some of it is lost. */
-void strobe_record_store_sched(const struct strobe_record_options *options, const struct strobe_session_set *sessions);
+/* Appends the scheduling to the sessions of the recording, and ends it. Prints a line when some of it is lost. Returns 0,
+ * or STROBE_EXIT_BAD after a complaint when it cannot be written. */
+int strobe_record_store_sched(const struct strobe_record_options *options, const struct strobe_session_set *sessions);
 
 /* Runs argv with the library preloaded, waits for it to end, and stores the wait status. With options->duration_ns, the
  * program gets SIGTERM after that time, and SIGKILL two seconds later. SIGINT, SIGQUIT, SIGTERM and SIGHUP from the

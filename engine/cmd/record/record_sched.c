@@ -33,27 +33,34 @@ static uint64_t begin_of_next(const struct strobe_session_set *sessions, size_t 
     return begin_ns;
 }
 
-void strobe_record_store_sched(const struct strobe_record_options *o, const struct strobe_session_set *sessions)
+static int append_to_sessions(const struct strobe_sched_perf *p, const struct strobe_session_set *sessions)
 {
-    struct strobe_sched_perf *p = o->sched;
-    if (!p || !p->ring_count)
-        return;
-    strobe_sched_perf_drain(p, true);
-    p->head.source = p->source;
     uint64_t from_ns = 0;
     for (size_t i = 0; i < sessions->count; i++) {
         uint64_t to_ns = begin_of_next(sessions, i);
         enum strobe_status status = strobe_sched_section_append(sessions->paths[i], &p->head, p->file, from_ns, to_ns);
         if (status != STROBE_OK)
-            strobe_complain("%s: cannot append its scheduling: %s", sessions->paths[i],
-                            status == STROBE_IO ? strerror(errno) : strobe_status_text(status));
+            return strobe_complain("%s: cannot append its scheduling: %s", sessions->paths[i],
+                                   status == STROBE_IO ? strerror(errno) : strobe_status_text(status));
         from_ns = to_ns;
     }
-    if (p->error)
-        strobe_complain("--sched: scheduling is recorded in part: %s", strerror(p->error));
-    else if (!o->quiet && p->head.lost + p->head.refused)
+    return 0;
+}
+
+int strobe_record_store_sched(const struct strobe_record_options *o, const struct strobe_session_set *sessions)
+{
+    struct strobe_sched_perf *p = o->sched;
+    if (!p || !p->ring_count)
+        return 0;
+    strobe_sched_perf_drain(p, true);
+    p->head.source = p->source;
+    int status = append_to_sessions(p, sessions);
+    if (!status && p->error)
+        status = strobe_complain("--sched: scheduling is recorded in part: %s", strerror(p->error));
+    else if (!status && !o->quiet && p->head.lost + p->head.refused)
         strobe_complain("--sched: %" PRIu64 " events of scheduling are lost: %" PRIu64
                         " found the kernel's buffers full, %" PRIu64 " were beyond the most that are kept",
                         p->head.lost + p->head.refused, p->head.lost, p->head.refused);
     strobe_sched_perf_close(p);
+    return status;
 }
