@@ -66,11 +66,11 @@ void strobe_record_store_end(const struct strobe_session_set *sessions, const ch
 void strobe_record_snapshot(const struct strobe_record_options *options, const char *session);
 
 /* Begins to record the scheduling of `pid`, which has not executed the program yet, to options->sched. Prints a line
- * when that is not possible, or only in part; options->sched is then NULL, or lacks wake-ups. */
+ * when that is not possible, or only in part: options->sched then has no rings, or lacks wake-ups. */
 void strobe_record_begin_sched(const struct strobe_record_options *options, pid_t pid, const char *session);
 
-/* Appends the scheduling to the sessions of the recording, and ends it. Prints a line when some of it is lost. Returns 0,
- * or STROBE_EXIT_BAD after a complaint when it cannot be written. */
+/* Appends the scheduling to the sessions of the recording, and ends it. Prints a line when some of it is lost. Returns
+ * 0, or STROBE_EXIT_BAD after a complaint when it cannot be written. */
 int strobe_record_store_sched(const struct strobe_record_options *options, const struct strobe_session_set *sessions);
 
 /* Runs argv with the library preloaded, waits for it to end, and stores the wait status. With options->duration_ns, the
