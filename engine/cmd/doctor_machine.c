@@ -4,6 +4,7 @@
 #include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/preload.h"
+#include "engine/cmd/record/sched_perf.h"
 #include "engine/flight/flight_config.h"
 #include "engine/store/session.h"
 
@@ -121,6 +122,27 @@ static void cpu_clock_ticks(struct strobe_findings *f)
         strobe_find(f, STROBE_HEALTH_OK, "sampling", "Threads are sampled by their own CPU clocks (perf task clock).");
 }
 
+/* Tries the events on this process. They would begin when it executes a program, and do nothing here. */
+static void find_scheduling(struct strobe_findings *f)
+{
+    struct strobe_sched_perf p;
+    struct strobe_error why = {""};
+    enum strobe_status status = strobe_sched_perf_open(&p, getpid(), &why);
+    if (status != STROBE_OK) {
+        strobe_find(f, STROBE_HEALTH_NOTE, "scheduling", "`record --sched` cannot record it: %s.",
+                    status == STROBE_UNSUPPORTED ? why.text : strerror(errno));
+        return;
+    }
+    if (p.source == STROBE_SCHED_BY_TRACEPOINTS)
+        strobe_find(f, STROBE_HEALTH_OK, "scheduling",
+                    "`record --sched` records it by perf's tracepoints: switches, wake-ups, wakers.");
+    else
+        strobe_find(f, STROBE_HEALTH_NOTE, "scheduling",
+                    "`record --sched` records it by perf's switch records, without wake-ups and wakers: %s.",
+                    p.limit.text);
+    strobe_sched_perf_close(&p);
+}
+
 static void find_libraries(struct strobe_findings *f)
 {
     char path[PATH_MAX];
@@ -143,6 +165,7 @@ void strobe_find_machine(struct strobe_findings *f)
     find_clocks(f);
     find_permissions(f);
     cpu_clock_ticks(f);
+    find_scheduling(f);
     find_libraries(f);
 }
 

@@ -38,6 +38,7 @@ page_and_help_have_the_same_options() {
 # gap, so that no field is left out.
 layouts_as_c() {
     echo '#include "engine/store/session.h"'
+    echo '#include "engine/trace/session/sched_section.h"'
     awk '
     /^\.\\" value / { printf "_Static_assert(%s == %s, \"%s\");\n", $3, $4, $3; next }
     /^\.\\" layout / { type = "struct " $3; at = 0; layouts++; next }

@@ -191,6 +191,7 @@ is_refused import_missing_file 'nowhere: No such file' "$strobe" import matrix-e
 is_refused import_missing_log 'nowhere: No such file' "$strobe" import matrix-log nowhere
 is_refused record_of_nothing 'which program' "$strobe" record
 is_refused record_clock 'expected exact or 5ms' "$strobe" record --method --method-clock soon -- true
+is_refused record_sched_of_children '--sched is of one process' "$strobe" record --sched --follow -- true
 is_refused record_call_log 'expected a size from 1M' "$strobe" record --method --method-log 100k -- true
 is_refused record_samples_beside_nothing 'go with --method' "$strobe" record --with-samples -- true
 is_refused convert_repair 'expected last or enclosing' "$strobe" convert --repair first good.strobe -o x.json
@@ -684,6 +685,33 @@ if wanted import_rhea_there_and_back; then
     cmp -s back.folded there.folded || fault+=$(diff back.folded there.folded 2>&1)
     [[ $(wc -l <back.folded) -ge 5 && $(head -n 1 there.profilo) == dt ]] || fault+=" $(<back.folded)"
     verdict import_rhea_there_and_back "$fault"
+fi
+if wanted import_says_which_events_are_left_out; then
+    # A Perfetto trace holds all events; other outputs name those that they do not hold.
+    run "$strobe" import ftrace "$imports/sched.ftrace" -o system.json
+    fault="status $status: $(<err)"
+    [[ $fault == "status 0: $imports/sched.ftrace: left out: sched_switch 7, sched_waking 2, clock_set_rate 1, "* &&
+        $(wc -l <err) == 1 ]] && fault=
+    run "$strobe" import ftrace "$imports/sched.ftrace" -o system.pftrace
+    kept="$imports/sched.ftrace: not understood, kept as text: 1 event of 1 kind: my_event 1"
+    [[ $status == 0 && $(<err) == "$kept" ]] || fault+="status $status: $(<err)"
+    run "$strobe" import ftrace -q "$imports/sched.ftrace" -fo system.json
+    [[ $status == 0 && ! -s err ]] || fault+="quiet: $(<err)"
+    verdict import_says_which_events_are_left_out "$fault"
+fi
+if wanted import_of_all_events_is_as_merged; then
+    # Ids of sequences differ, which have the same length.
+    run "$strobe" import ftrace -q "$imports/sched.ftrace" -o imported.pftrace
+    run "$strobe" merge -q --system "$imports/sched.ftrace" -o merged.pftrace
+    "$strobe" import ftrace -q - -o piped.pftrace <"$imports/sched.ftrace"
+    fault=
+    cmp -s imported.pftrace piped.pftrace || fault='a pipe gives another trace'
+    (($(stat -c %s imported.pftrace) == $(stat -c %s merged.pftrace))) || fault+=' not as long as the merged one'
+    run "$strobe" import ftrace -q --deflate "$imports/sched.ftrace" -o deflated.pftrace
+    (($(stat -c %s deflated.pftrace) < $(stat -c %s imported.pftrace))) || fault+=' not deflated'
+    is_refused import_of_all_onto_another 'imported.pftrace: exists already; --force overwrites it' \
+        "$strobe" import ftrace "$imports/sched.ftrace" -o imported.pftrace
+    verdict import_of_all_events_is_as_merged "$fault"
 fi
 if wanted import_to_a_session; then
     run "$strobe" import ftrace -q "$imports/rheatrace.ftrace" -o imported.strobe

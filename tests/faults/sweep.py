@@ -64,6 +64,7 @@ def list_cases(build, inputs):
         converts("convert_findings", session, "o.pftrace", "--findings"),
         converts("convert_calls", calls, "o.pftrace"),
         imports_to("import_ftrace", "ftrace", "rheatrace.ftrace", "o.pftrace"),
+        imports_to("import_system", "ftrace", "sched.ftrace", "o.pftrace"),
         imports_to("import_session", "ftrace", "rheatrace.ftrace", "o.strobe"),
         imports_to("import_btrace2", "btrace2", "shop.btrace2", "o.folded"),
         imports_to("import_art_trace", "art-trace", "shop.trace", "o.strobe"),
@@ -89,6 +90,7 @@ def list_cases(build, inputs):
         Case("learn", [f"{build}/strobe-lab", "learn", trace, "-o", "{work}/o.scn", "--replays", "0"],
              program="strobe-lab"),
         Case("record", record, image="/strobe", records=True),
+        Case("record_sched", [strobe, "record", "--sched", "-q", *record[2:]], image="/strobe", records=True),
         Case("start_linux", record, program="spin", image="/libstrobe-preload.so", records=True),
     ]
 

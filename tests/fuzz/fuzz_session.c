@@ -2,13 +2,15 @@
  * crash, a hang or a read out of bounds.
  *
  * libFuzzer's input is not the file itself, because nearly all files would be refused at their first bytes. It is a
- * list of edits to a small valid session. The first byte selects the output format, the presence of a call log, the
- * repair of calls, and a comparison of the session with itself. The next two bytes state where the file ends. Every
- * following ten bytes are an offset (2), a width (1) and a value (7) to write there. */
+ * list of edits to a small valid session with a section of scheduling. The first byte selects the output format, the
+ * presence of a call log, the repair of calls, a comparison of the session with itself, and a report. The next two
+ * bytes state where the file ends. Every following ten bytes are an offset (2), a width (1) and a value (7) to write
+ * there. */
 #include "engine/base/error.h"
 #include "engine/store/session.h"
 #include "engine/trace/diff/diff.h"
 #include "engine/trace/export/convert.h"
+#include "engine/trace/report/report.h"
 #include "tests/support/temporary.h"
 
 #include <fcntl.h>
@@ -29,6 +31,7 @@ static struct valid {
     size_t place_count;
 } with_calls, without_calls;
 static char path[64];
+enum { SCHED_EVENTS = 40 };
 static int fd;
 
 static void must(int ok, const char *what)
@@ -96,6 +99,26 @@ static void fill(struct strobe_session *s)
     free(cursor);
 }
 
+/* Events of a section of scheduling. */
+static void fill_sched(uint8_t *at)
+{
+    struct strobe_sched_head head = {.magic = STROBE_SCHED_MAGIC,
+                                     .source = STROBE_SCHED_BY_TRACEPOINTS,
+                                     .event_bytes = sizeof(struct strobe_sched_event),
+                                     .count = SCHED_EVENTS};
+    memcpy(at, &head, sizeof head);
+    for (uint32_t i = 0; i < SCHED_EVENTS; i++) {
+        struct strobe_sched_event e = {.time_ns = 2000000 + 1000000 * (uint64_t)i,
+                                       .tid = 100 + i % 3,
+                                       .other = i % 4 == 2 ? 101 : 0,
+                                       .cpu = (uint16_t)(i % 2),
+                                       .what = (uint8_t)(i % STROBE_SCHED_WHAT_COUNT),
+                                       .state = (uint8_t)(1 + i / 4 % 3),
+                                       .flags = i % 8};
+        memcpy(at + sizeof head + i * sizeof e, &e, sizeof e);
+    }
+}
+
 static void make(struct valid *v, uint16_t call_units)
 {
     char name[TEMPORARY_BYTES];
@@ -118,11 +141,12 @@ static void make(struct valid *v, uint16_t call_units)
     must(strobe_session_attach(name, 100, &s) == STROBE_OK, "attach");
     fill(&s);
     strobe_session_finish(&s, &end);
-    v->bytes = s.mapped_bytes;
+    v->bytes = s.mapped_bytes + sizeof(struct strobe_sched_head) + SCHED_EVENTS * sizeof(struct strobe_sched_event);
     v->at = malloc(v->bytes);
     v->places = malloc(v->bytes / 8 * sizeof *v->places);
     must(v->at && v->places, "malloc");
-    memcpy(v->at, s.header, v->bytes);
+    memcpy(v->at, s.header, s.mapped_bytes);
+    fill_sched(v->at + s.mapped_bytes);
     for (uint32_t at = 0; at + 8 <= v->bytes; at += 8) {
         uint64_t word;
         memcpy(&word, v->at + at, 8);
@@ -191,5 +215,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     strobe_convert(path, "/dev/null", &options, NULL, &error);
     if (data[0] & 32)
         compare();
+    if (data[0] & 64) {
+        struct strobe_report *report;
+        const struct strobe_report_options how = {.symbols = STROBE_SYMBOLS_NO_LINES};
+        if (strobe_report_session(path, &how, &report, &error) == STROBE_OK)
+            strobe_report_close(report);
+    }
     return 0;
 }

@@ -1,8 +1,9 @@
-// Checks `strobe merge` with Perfetto's own trace processor:
+// Checks `strobe merge`, and `strobe import ftrace`, with Perfetto's own trace processor:
 //
 //   texts      ftrace texts of each kind of event, header, layout and fault: the processor reads the text by itself, and
-//              the merged trace. Both have equal slices, scheduling slices, states of threads and counters, as far as the
-//              processor reads the text; what it reads only from traces has the counts of the table
+//              the merged and the imported trace. All have equal slices, scheduling slices, states of threads and
+//              counters, as far as the processor reads the text; what it reads only from traces has the counts of the
+//              table
 //   sessions   recordings of equal pids stay apart; traces with equal ids of sequences are both whole; slices say how
 //              their thread was scheduled, as the processor's own states of threads do
 //
@@ -12,13 +13,14 @@
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import {BAD_STATS} from './checks.mjs';
+import {BAD_STATS, slicesLackStates} from './checks.mjs';
 import {TraceProcessor} from './tp.mjs';
 
 const [dir, strobe, scratch, ...sessions] = process.argv.slice(2);
 const tp = await TraceProcessor.open(dir);
 const file = (name) => path.join(scratch, name);
 const merge = (...args) => execFileSync(strobe, ['merge', '-f', '-q', ...args, '-o', file('merged')]);
+const importText = () => execFileSync(strobe, ['import', 'ftrace', '-f', '-q', file('text'), '-o', file('imported.perfetto-trace')]);
 let failed = false;
 
 function say(name, found) {
@@ -47,12 +49,12 @@ const TABLES = {
 const rowsOf = () => Object.fromEntries(Object.entries(TABLES).map(([name, sql]) => [name, tp.query(sql)]));
 const close = (a, b) => a === b || (typeof a === 'number' && typeof b === 'number' && Math.abs(a - b) <= 2 && a > 1e8);
 
-function differences(raw, merged, found) {
+function differences(raw, made, found) {
   for (const name of Object.keys(TABLES)) {
-    if (raw[name].length !== merged[name].length)
-      found.push(`${merged[name].length} ${name}, but ${raw[name].length} in the text`);
+    if (raw[name].length !== made[name].length)
+      found.push(`${made[name].length} ${name}, but ${raw[name].length} in the text`);
     raw[name].forEach((row, i) => {
-      const other = merged[name][i] ?? {};
+      const other = made[name][i] ?? {};
       for (const key of Object.keys(row))
         if (!close(row[key], other[key]) && !(key === 'dur' && Math.abs(row[key] - other[key]) <= 2))
           found.push(`${name} ${i}: ${key} is ${other[key]}, but ${row[key]} in the text`);
@@ -139,37 +141,43 @@ const texts = [
   ['many processors', [...Array(16).keys()].map(i => swap(100 + i, i, [`swapper/${i}`, 0], 'R', [`t${i}`, 100 + i])).join('')],
 ];
 
-// Compares one file of texts. Returns the faults.
+// Compares one file of texts with what the two commands make of it. Returns the faults of each command.
 function compare(text, more) {
-  const bytes = Buffer.from(HEAD + text), before = [], after = [];
+  const bytes = Buffer.from(HEAD + text), before = [], faults = {};
   fs.writeFileSync(file('text'), bytes);
   merge('--system', file('text'));
+  importText();
   load(bytes, before, 'one');
   const raw = rowsOf();
-  load(fs.readFileSync(file('merged')), after, 'one');
-  const found = after.filter(f => !before.includes(f)); // where texts meet, switches do not fit one another
-  differences(raw, rowsOf(), found);
-  for (const [from, count] of more) {
-    const n = tp.query(`select count(*) as n from ${from}`)[0].n;
-    if (n !== count) found.push(`${n} of ${from}, but ${count} in the text`);
+  for (const [command, made] of [['merged', 'merged'], ['imported', 'imported.perfetto-trace']]) {
+    const after = [];
+    load(fs.readFileSync(file(made)), after, 'one');
+    const found = faults[command] = after.filter(f => !before.includes(f)); // where texts meet, switches do not fit one another
+    differences(raw, rowsOf(), found);
+    for (const [from, count] of more) {
+      const n = tp.query(`select count(*) as n from ${from}`)[0].n;
+      if (n !== count) found.push(`${n} of ${from}, but ${count} in the text`);
+    }
   }
-  return found;
+  return faults;
 }
 
 // The processor takes most of a millisecond a line to begin and end, so the texts are one file, a second apart, and each
 // is a file of its own only with FULL=1. A text that ends in the middle of a line is always alone.
 const alone = texts.filter(([, text]) => process.env.FULL || !text.endsWith('\n'));
 const joined = texts.filter(t => !alone.includes(t));
-for (const [name, text, from, count] of alone) say(`merged text: ${name}`, compare(text, from ? [[from, count]] : []));
+for (const [name, text, from, count] of alone)
+  for (const [command, found] of Object.entries(compare(text, from ? [[from, count]] : []))) say(`${command} text: ${name}`, found);
 if (joined.length) {
   const later = joined.map(([, text], i) => text.replace(/([ \t])100\./g, `$1${100 + i}.`)).join('');
   const wanted = {};
   for (const [, , from, count] of joined) if (from) wanted[from] = (wanted[from] ?? 0) + count;
-  const found = compare(later, Object.entries(wanted));
   const second = (text) => Number(/ is (\d{12})\b/.exec(text)?.[1] ?? 0) / 1e9 - 100;
-  for (const [i, [name]] of joined.entries())
-    say(`merged text: ${name}`, found.filter(f => Math.floor(second(f)) === i));
-  say('merged texts together', found);
+  for (const [command, found] of Object.entries(compare(later, Object.entries(wanted)))) {
+    for (const [i, [name]] of joined.entries())
+      say(`${command} text: ${name}`, found.filter(f => Math.floor(second(f)) === i));
+    say(`${command} texts together`, found);
+  }
 }
 
 // ---- sessions
@@ -243,21 +251,7 @@ for (const [name, inputs, which, lives] of [
   fs.writeFileSync(file('text'), '# clock: boot\n' + rows.sort((v, w) => v[0] - w[0]).map(r => r[1]).join('\n') + '\n');
   merge(sessions[0], '--system', file('text'));
   load(fs.readFileSync(file('merged')), found, 'merged');
-  const slices = tp.query(`select s.id, s.ts, s.dur, utid, ifnull(extract_arg(s.arg_set_id, 'debug.running'), 0) as running,
-    ifnull(extract_arg(s.arg_set_id, 'debug.runnable'), 0) as runnable,
-    ifnull(extract_arg(s.arg_set_id, 'debug.sleeping'), 0) as sleeping,
-    ifnull(extract_arg(s.arg_set_id, 'debug.uninterruptible'), 0) as uninterruptible
-    from slice s join thread_track t on t.id = s.track_id where s.dur > 0`);
-  const states = tp.query('select ts, dur, utid, state from thread_state where dur > 0');
-  const kinds = {running: ['Running'], runnable: ['R', 'R+'], sleeping: ['S'], uninterruptible: ['D']};
-  for (const s of slices) {
-    for (const [kind, of] of Object.entries(kinds)) {
-      const truth = states.filter(t => t.utid === s.utid && of.includes(t.state))
-        .reduce((n, t) => n + Math.max(0, Math.min(t.ts + t.dur, s.ts + s.dur) - Math.max(t.ts, s.ts)), 0);
-      if (Math.abs(truth - s[kind]) > 1) found.push(`slice ${s.id}: ${kind} is ${s[kind]}, but ${truth} by the states`);
-    }
-  }
-  if (!slices.some(s => s.running && s.sleeping && s.uninterruptible && s.runnable)) found.push('no slice has all states');
+  found.push(...slicesLackStates(tp, ['running', 'sleeping', 'uninterruptible', 'runnable']));
   say('merged: slices say how their thread was scheduled', found);
 }
 if (failed) process.exitCode = 1;

@@ -75,3 +75,27 @@ export function cutBytes(bytes) {
   }
   return 0;
 }
+
+// Compares the states of threads in the arguments of slices with the processor's own. Returns the faults. One slice must
+// have all of `kinds`.
+export function slicesLackStates(tp, kinds) {
+  const found = [];
+  const slices = tp.query(`select s.id, s.ts, s.dur, utid, ifnull(extract_arg(s.arg_set_id, 'debug.running'), 0) as running,
+    ifnull(extract_arg(s.arg_set_id, 'debug.runnable'), 0) as runnable,
+    ifnull(extract_arg(s.arg_set_id, 'debug.sleeping'), 0) as sleeping,
+    ifnull(extract_arg(s.arg_set_id, 'debug.uninterruptible'), 0) as uninterruptible
+    from slice s join thread_track t on t.id = s.track_id where s.dur > 0`);
+  const states = new Map();
+  for (const t of tp.query('select ts, dur, utid, state from thread_state where dur > 0'))
+    states.set(t.utid, [...(states.get(t.utid) ?? []), t]);
+  const of = {running: ['Running'], runnable: ['R', 'R+'], sleeping: ['S'], uninterruptible: ['D']};
+  for (const s of slices) {
+    for (const [kind, names] of Object.entries(of)) {
+      const truth = (states.get(s.utid) ?? []).filter(t => names.includes(t.state))
+        .reduce((n, t) => n + Math.max(0, Math.min(t.ts + t.dur, s.ts + s.dur) - Math.max(t.ts, s.ts)), 0);
+      if (Math.abs(truth - s[kind]) > 1) found.push(`slice ${s.id}: ${kind} is ${s[kind]}, but ${truth} by the states`);
+    }
+  }
+  if (!slices.some(s => kinds.every(kind => s[kind]))) found.push(`no slice has ${kinds.join(', ')}`);
+  return found;
+}

@@ -67,6 +67,19 @@ for seed in 7 8; do
     "$B/strobe-lab" run fixtures/scenarios/hang.scn --seed $seed -o "$scratch/lab$seed" >/dev/null 2>&1 ||
         fail "strobe-lab run --seed $seed"
 done
+# Scheduling: by tracepoints where these are allowed, else by switch records.
+"${CC:-gcc}" -O1 -w -D_GNU_SOURCE -o "$scratch/turns" tests/sched/turns.c -pthread
+mounted=(unshare --mount bash -c 'mount -t tracefs none /sys/kernel/tracing && exec "$@"' -)
+"${mounted[@]}" true 2>/dev/null || mounted=()
+sched=()
+if ! "${mounted[@]}" "$B/strobe" record --sched -q --no-convert -o "$scratch/sched.strobe" -- "$scratch/turns" turns \
+    >"$scratch/sched.out" 2>"$scratch/sched.err"; then
+    fail "record --sched: $(<"$scratch/sched.err")"
+elif [[ -s $scratch/sched.err ]]; then
+    skip 'scheduling of a session' 'the kernel refuses perf events'
+else
+    sched=(-- check_sched.mjs "$B/trace-processor" "$B/strobe" "$scratch" "$scratch/sched.strobe" "$scratch/sched.out")
+fi
 family=$(find "$scratch/family.strobe" -type f -name '*.strobe' | wc -l)
 record calls --method -- "$scratch/calls-program" "$scratch/libcalls.so" 1 few
 
@@ -90,6 +103,7 @@ else
         -- check_joined.mjs "$tp" "$scratch/one.pftrace" "$scratch/other.pftrace" "$scratch/family.pftrace" "$family"
         -- check_merge.mjs "$tp" "$B/strobe" "$scratch" "$scratch/one.strobe" "$scratch/other.strobe"
         "$scratch"/lab{7,8}/session.strobe
+        "${sched[@]}"
         -- bad_traces.mjs "$tp")
     # A trace of a genuine Android runtime, in which the album scenario runs as Java methods.
     if "$B/strobe" run --runtime art11 fixtures/scenarios/album.scn -o "$scratch/art11" >/dev/null 2>"$scratch/why" &&

@@ -2,6 +2,7 @@
 #ifndef STROBE_CMD_RECORD_RECORD_H
 #define STROBE_CMD_RECORD_RECORD_H
 
+#include "engine/cmd/record/sched_perf.h"
 #include "engine/control/socket.h"
 #include "engine/store/session.h"
 #include "engine/trace/export/convert.h"
@@ -25,6 +26,8 @@ struct strobe_record_options {
     char only[NAME_MAX + 1];                 /* programs to follow, as --follow names them; "" = all */
     char control[STROBE_CONTROL_NAME_BYTES]; /* name of the control server, maybe with {pid}; "" = no server */
     uint64_t duration_ns;                    /* the program is ended after this time; 0 = it is not */
+    bool wants_sched;                        /* record scheduling */
+    struct strobe_sched_perf *sched;         /* the recording of scheduling; NULL = there is none */
 };
 
 /* Parses the options before the command; *first is the index of the command in argv. Returns 0, or the exit status
@@ -61,6 +64,14 @@ void strobe_record_store_end(const struct strobe_session_set *sessions, const ch
 /* Writes a copy of the running session (engine/store/session_copy.h) to a new file beside the recording, and prints its
  * name. A failure is a line on standard error; the recording goes on. */
 void strobe_record_snapshot(const struct strobe_record_options *options, const char *session);
+
+/* Begins to record the scheduling of `pid`, which has not executed the program yet, to options->sched. Prints a line
+ * when that is not possible, or only in part: options->sched then has no rings, or lacks wake-ups. */
+void strobe_record_begin_sched(const struct strobe_record_options *options, pid_t pid, const char *session);
+
+/* Appends the scheduling to the sessions of the recording, and ends it. Prints a line when some of it is lost. Returns
+ * 0, or STROBE_EXIT_BAD after a complaint when it cannot be written. */
+int strobe_record_store_sched(const struct strobe_record_options *options, const struct strobe_session_set *sessions);
 
 /* Runs argv with the library preloaded, waits for it to end, and stores the wait status. With options->duration_ns, the
  * program gets SIGTERM after that time, and SIGKILL two seconds later. SIGINT, SIGQUIT, SIGTERM and SIGHUP from the

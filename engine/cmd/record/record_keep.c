@@ -121,7 +121,8 @@ int strobe_record_keep(const struct strobe_record_options *o, const char *progra
     struct strobe_error lost = {""};
     for (size_t i = 0; i < sessions.count; i++)
         keep_jit_names(o, sessions.paths[i], &lost);
-    if (o->convert)
+    status = strobe_record_store_sched(o, &sessions);
+    if (!status && o->convert)
         status = convert_recording(o, &sessions);
     if (!status && lost.text[0])
         strobe_complain("%s", lost.text);

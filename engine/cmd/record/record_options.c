@@ -42,6 +42,9 @@ const char strobe_usage_record[] =
     "                          a file for each process. NAMES: only programs with these file names, separated\n"
     "                          by commas; * and ? match any text and any character. The COMMAND is always\n"
     "                          recorded\n"
+    "      --sched             also record the kernel's scheduling of the program's threads, by perf events: when\n"
+    "                          each ran, was runnable and slept, and, where tracepoints are allowed, its wakers.\n"
+    "                          Not with --follow; `strobe doctor` says what is allowed\n"
     "      --duration TIME     end the program after this time: TERM, and KILL two seconds later\n"
     "      --control[=NAME]    control server in the program at the abstract Unix socket NAME: status, pause,\n"
     "                          resume, stop, the session so far (see strobe-record(1)); {pid} in NAME is the\n"
@@ -78,6 +81,7 @@ enum {
     DELAY,
     LOOP,
     FOLLOW,
+    SCHED,
     DURATION,
     CONTROL,
     METHOD,
@@ -106,6 +110,7 @@ static const struct option options[] = {
     {"delay", required_argument, NULL, DELAY},
     {"loop", no_argument, NULL, LOOP},
     {"follow", optional_argument, NULL, FOLLOW},
+    {"sched", no_argument, NULL, SCHED},
     {"duration", required_argument, NULL, DURATION},
     {"control", optional_argument, NULL, CONTROL},
     {"method", no_argument, NULL, METHOD},
@@ -252,6 +257,7 @@ static int take_record_option(int c, struct strobe_record_options *o, const char
     case DELAY: return strobe_parse_time(optarg, &k->delay_ns) ? 0 : bad_value("delay", optarg, a_time);
     case LOOP: k->message_per_poll = 1; return 0;
     case FOLLOW: k->follow = 1; return take_names(o);
+    case SCHED: o->wants_sched = true; return 0;
     case DURATION:
         return strobe_parse_time(optarg, &o->duration_ns) && o->duration_ns
                    ? 0
@@ -304,6 +310,8 @@ int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out
         return unfit;
     if (out->config.delay_ns && !out->config.async_interval_ns && !(out->config.calls & STROBE_CALLS_ONLY))
         return strobe_complain("record: --delay needs the sampler, which --async-interval 0 turns off");
+    if (out->wants_sched && out->config.follow)
+        return strobe_complain("record: --sched is of one process, and does not go with --follow");
     *first = optind;
     return strobe_record_name_files(out, output, argv[optind]);
 }

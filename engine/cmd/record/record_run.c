@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ struct signals {
     uint64_t due_ns;   /* when `number` must be sent to the program; 0 = nothing to send */
     uint64_t end_ns;   /* when the program must be ended; 0 = never */
     int number;
+    int fd;          /* becomes readable with a signal; -1 = none */
     bool terminated; /* the program's time was over, and it got SIGTERM */
 };
 
@@ -98,15 +100,33 @@ static void send_due_signal(struct signals *s, pid_t pid)
     }
 }
 
+/* Waits for a signal, until `due_ns` at the most (0: without end), while it empties the buffers of scheduling. Returns
+ * as sigtimedwait does; -1 with EAGAIN also when only a buffer was emptied. */
+static int wait_and_drain(const struct signals *s, struct strobe_sched_perf *p, uint64_t due_ns, siginfo_t *info)
+{
+    const struct timespec at_once = {0, 0};
+    uint64_t now = strobe_interrupts_now_ns(), left = !due_ns ? UINT64_MAX : due_ns > now ? due_ns - now : 0;
+    p->polled[0] = (struct pollfd){.fd = s->fd, .events = POLLIN};
+    strobe_sched_perf_wait(p, left);
+    return sigtimedwait(&s->waited, info, &at_once);
+}
+
+static int wait_for_signal(const struct signals *s, const struct launch *l, siginfo_t *info)
+{
+    uint64_t due = next_signal_due(s), now = strobe_interrupts_now_ns(), left = due > now ? due - now : 0;
+    struct timespec most = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+    if (l->options->sched && l->options->sched->ring_count && s->fd >= 0)
+        return wait_and_drain(s, l->options->sched, due, info);
+    return due ? sigtimedwait(&s->waited, info, &most) : sigwaitinfo(&s->waited, info);
+}
+
 static void wait_for_end(struct signals *s, pid_t pid, const struct launch *l, int *wait_status)
 {
     for (pid_t ended; (ended = waitpid(pid, wait_status, WNOHANG)) != pid;) {
         if (ended < 0 && errno == ECHILD)
             return;
-        uint64_t due = next_signal_due(s), now = strobe_interrupts_now_ns(), left = due > now ? due - now : 0;
-        struct timespec most = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
         siginfo_t info;
-        int number = due ? sigtimedwait(&s->waited, &info, &most) : sigwaitinfo(&s->waited, &info);
+        int number = wait_for_signal(s, l, &info);
         if (number == SIGUSR2)
             strobe_record_snapshot(l->options, l->session);
         else if (number > 0 && number != SIGCHLD)
@@ -118,14 +138,24 @@ static void wait_for_end(struct signals *s, pid_t pid, const struct launch *l, i
 
 /* ---- the program ---- */
 
-_Noreturn static void become(const struct launch *l, int report_fd, const struct signals *signals)
+/* Executes the program when the other end of `go_fd` is closed. */
+_Noreturn static void become(const struct launch *l, int report_fd, int go_fd, const struct signals *signals)
 {
+    char none;
     give_signals_back(signals);
+    while (go_fd >= 0 && read(go_fd, &none, 1) < 0 && errno == EINTR)
+        continue;
     if (strobe_preload_set(l->library, l->session, l->options->only, l->options->control))
         execvp(l->path, l->argv);
     int why = errno;
     (void)!write(report_fd, &why, sizeof why);
     _exit(127);
+}
+
+static void close_if_open(int fd)
+{
+    if (fd >= 0)
+        close(fd);
 }
 
 /* Returns 0, or the errno of the failed exec. */
@@ -149,20 +179,35 @@ static void print_control(const char *control, pid_t pid)
 
 static int run_launched(const struct launch *l, int *wait_status)
 {
-    int report[2];
+    int report[2], go[2] = {-1, -1};
     if (pipe2(report, O_CLOEXEC) != 0)
         return strobe_complain("record: %s", strerror(errno));
-    struct signals signals = {0};
+    if (l->options->sched && pipe2(go, O_CLOEXEC) != 0) {
+        close(report[0]);
+        close(report[1]);
+        return strobe_complain("record: %s", strerror(errno));
+    }
+    struct signals signals = {.fd = -1};
     take_signals(&signals);
+    if (l->options->sched)
+        signals.fd = signalfd(-1, &signals.waited, SFD_CLOEXEC | SFD_NONBLOCK);
     fflush(NULL);
     pid_t pid = fork();
-    if (pid == 0)
-        become(l, report[1], &signals);
+    if (pid == 0) {
+        close_if_open(go[1]);
+        become(l, report[1], go[0], &signals);
+    }
     close(report[1]);
+    close_if_open(go[0]);
+    if (pid > 0 && l->options->sched)
+        strobe_record_begin_sched(l->options, pid, l->session);
+    close_if_open(go[1]);
     if (pid < 0) {
+        int error = errno;
         close(report[0]);
+        close_if_open(signals.fd);
         give_signals_back(&signals);
-        return strobe_complain("record: cannot start a process: %s", strerror(errno));
+        return strobe_complain("record: cannot start a process: %s", strerror(error));
     }
     int why = wait_for_exec(report[0]);
     close(report[0]);
@@ -171,6 +216,7 @@ static int run_launched(const struct launch *l, int *wait_status)
     if (l->options->control[0] && !l->options->quiet && !why)
         print_control(l->options->control, pid);
     wait_for_end(&signals, pid, l, wait_status);
+    close_if_open(signals.fd);
     strobe_interrupts_clean(signals.first_ns ? signals.first_ns + AGAIN_NS : 0);
     give_signals_back(&signals);
     return why ? strobe_complain("%s: %s", l->path, strerror(why)) : 0;

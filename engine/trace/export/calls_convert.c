@@ -38,6 +38,8 @@ static enum strobe_status write_calls(const struct strobe_calls *calls, struct s
     case STROBE_CALLS_BTRACE2: return strobe_btrace2_write(calls, 0, out, mapping, &stats->btrace2);
     case STROBE_CALLS_TRACE: break;
     }
+    if (options->write_others && !options->write_others(options->others, out))
+        return STROBE_IO;
     sink = strobe_format_sink(options->trace, out, options->deflate, &stats->perfetto);
     return sink ? strobe_calls_timeline(calls, sink, &stats->timeline) : STROBE_IO;
 }

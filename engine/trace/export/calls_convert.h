@@ -20,6 +20,9 @@ struct strobe_calls_convert_options {
     enum strobe_format trace;
     int deflate; /* Perfetto only: compress packets */
     int replace; /* overwrite existing files */
+    /* Perfetto only: writes other packets, before those of the calls. Returns 0 when out of memory. May be NULL. */
+    int (*write_others)(void *ctx, struct strobe_outfile *out);
+    void *others;
 };
 
 struct strobe_calls_convert_stats {

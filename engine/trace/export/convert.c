@@ -153,10 +153,13 @@ static enum strobe_status write_trace(struct job *j)
         return fail_job(j, j->out_path, status == STROBE_EXISTS ? "exists already" : strerror(errno), status);
     struct strobe_window_times part = {j->options->from_ns, j->options->to_ns ? j->options->to_ns : UINT64_MAX};
     struct strobe_folded_options folded = {j->options->weight, part.from_ns, part.to_ns};
+    const struct strobe_perfetto_options perfetto = {
+        .deflate = j->options->deflate, .from_ns = j->options->from_ns, .to_ns = j->options->to_ns};
     struct strobe_sink *sink =
-        j->options->format == STROBE_FORMAT_FOLDED ? strobe_sink_folded_by(&out, &folded)
-        : j->options->format == STROBE_FORMAT_PPROF
-            ? strobe_sink_pprof(&out, part.from_ns, part.to_ns)
+        j->options->format == STROBE_FORMAT_FOLDED  ? strobe_sink_folded_by(&out, &folded)
+        : j->options->format == STROBE_FORMAT_PPROF ? strobe_sink_pprof(&out, part.from_ns, part.to_ns)
+        : j->options->format == STROBE_FORMAT_PERFETTO
+            ? strobe_sink_perfetto_with(&out, &perfetto, &j->stats->perfetto)
             : strobe_format_sink(j->options->format, &out, j->options->deflate, &j->stats->perfetto);
     struct strobe_window_stats written = {0};
     int whole = part.from_ns == 0 && part.to_ns == UINT64_MAX;

@@ -3,6 +3,7 @@
 #include "engine/trace/export/packets.h"
 #include "engine/trace/export/perfetto_ids.h"
 #include "engine/trace/export/perfetto_marks.h"
+#include "engine/trace/export/perfetto_sched.h"
 #include "engine/trace/export/perfetto_tables.h"
 #include "engine/util/array.h"
 
@@ -29,7 +30,8 @@ struct perfetto {
     uint64_t series_track[STROBE_SERIES_COUNT], hitch_track; /* 0 = not described yet */
     uint64_t next_track; /* number of the next track, from which its id is derived */
     struct strobe_perfetto_marks marks;
-    uint64_t *thread_track; /* by thread: its track, if it has been described before its begin; else 0 */
+    struct strobe_sched_states own_states; /* of threads, by the session's own scheduling */
+    uint64_t *thread_track;                /* by thread: its track, if it has been described before its begin; else 0 */
     size_t thread_room;
     unsigned tracks[TRACK_COUNT], track_count; /* counter tracks that the session has data for */
 
@@ -299,8 +301,8 @@ static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_momen
 static uint32_t states_of(const struct perfetto *w, const struct strobe_slice *s, uint64_t end_ns, uint64_t *value)
 {
     uint32_t set = 0;
-    if (!w->how.states || w->id_offset ||
-        !strobe_sched_states_between(w->how.states, w->tid, s->begin.time_ns, end_ns, value))
+    const struct strobe_sched_states *states = w->how.states ? w->how.states : &w->own_states;
+    if (w->id_offset || !strobe_sched_states_between(states, w->tid, s->begin.time_ns, end_ns, value))
         return 0;
     for (unsigned i = 0; i < STROBE_SCHED_STATE_COUNT; i++)
         set |= (uint32_t)(value[i] != 0) << (NOTE_STATES + i);
@@ -743,9 +745,37 @@ static void clear_process(struct perfetto *w)
     if (w->thread_track)
         memset(w->thread_track, 0, w->thread_room * sizeof *w->thread_track);
     memset(w->series_track, 0, sizeof w->series_track);
+    strobe_sched_states_free(&w->own_states);
     w->hitch_track = 0;
     w->stack_count = w->track_count = 0;
     w->sample_bytes = 0;
+}
+
+/* Writes the session's own scheduling. Such threads have no scheduling when their ids are others in the trace. */
+static void write_own_scheduling(struct perfetto *w)
+{
+    const struct strobe_sched_section *s = &w->reader->sched;
+    if (!s->count || w->id_offset)
+        return;
+    uint32_t sequence = ++w->sequence;
+    if (!w->how.states) {
+        for (uint32_t i = 0; i < w->reader->thread_count; i++)
+            if (w->reader->threads[i].tid)
+                strobe_sched_states_watch(&w->own_states, w->reader->threads[i].tid);
+        strobe_sched_section_add_states(s, &w->own_states);
+        w->failed |= !strobe_sched_states_finish(&w->own_states);
+    }
+    if (w->how.no_scheduling)
+        return;
+    struct strobe_perfetto_sched_part part = {0, UINT64_MAX};
+    if (w->how.from_ns)
+        part.from_ns = w->begin_ns + w->how.from_ns;
+    if (w->how.to_ns && w->how.to_ns < UINT64_MAX - w->begin_ns)
+        part.to_ns = w->begin_ns + w->how.to_ns;
+    struct strobe_perfetto_sched_written written;
+    w->failed |= !strobe_perfetto_sched(&w->packets, sequence, w->reader, part, &written);
+    w->stats->switches += written.switches;
+    w->stats->wakings += written.wakings;
 }
 
 static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader *reader,
@@ -785,6 +815,7 @@ static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader 
         emit_session(w);
         start_samples(w);
     }
+    write_own_scheduling(w);
     if (sink->several)
         emit_lifetime(w);
 }
@@ -798,6 +829,7 @@ static enum strobe_status perfetto_finish(struct strobe_sink *sink)
     enum strobe_status status = w->failed || w->packets.failed || w->marks.failed ? STROBE_IO : STROBE_OK;
     free(w->marks.tracks);
     free(w->thread_track);
+    strobe_sched_states_free(&w->own_states);
     for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++)
         free(w->stack_iid[incomplete]);
     free(w->named_in);

@@ -17,6 +17,9 @@
  * the wait's end. Each instant has the other thread's id. If the wait timed out or was interrupted, there is an instant
  * "no waker".
  *
+ * Scheduling that the session itself holds (sched_section.h) is written as ftrace's events, on a sequence of its own:
+ * switches between the process's threads and the idle task, which stands for all other tasks, and wake-ups.
+ *
  * Events of slices contain counter values, so viewers know the CPU time of each slice. Numbers of a slice (samples,
  * faults ...) are annotations of its end if they are not 0. With the states of threads, so are the ns of the slice in
  * which its thread was running, runnable, sleeping and uninterruptible.
@@ -33,25 +36,28 @@
 struct strobe_perfetto_stats {
     uint64_t threads, slices, instants, counter_values, samples;
     uint64_t process_values, hitches; /* on tracks of the process */
-    uint64_t counters, asyncs; /* of the program, on tracks of the process: values of counters, asynchronous slices */
-    uint64_t lives;            /* slices of whole processes, if there are several */
-    uint64_t flows;            /* from a waker to a wait; each has two of the instants */
-    uint64_t packets;          /* packets; those within compressed packets count one by one */
-    uint64_t raw_bytes;        /* before compression */
+    uint64_t counters, asyncs;  /* of the program, on tracks of the process: values of counters, asynchronous slices */
+    uint64_t lives;             /* slices of whole processes, if there are several */
+    uint64_t switches, wakings; /* events of scheduling */
+    uint64_t flows;             /* from a waker to a wait; each has two of the instants */
+    uint64_t packets;           /* packets; those within compressed packets count one by one */
+    uint64_t raw_bytes;         /* before compression */
 };
 
 /* Ids of one process, when they are not derived from it alone. */
 struct strobe_perfetto_ids {
     uint64_t salt;           /* 0 = none; else it makes all ids of tracks and flows others */
-    uint32_t first_sequence; /* the process has as many sequences as threads, and two more */
+    uint32_t first_sequence; /* the process has as many sequences as threads, and three more */
     uint32_t id_offset;      /* added to the ids of the process and its threads; such threads have no states */
 };
 
 struct strobe_perfetto_options {
     int deflate;  /* packets are compressed in runs */
     int separate; /* tracks of threads are apart from those that others describe for a thread of the same ids */
-    const struct strobe_sched_states *states; /* of threads; NULL = not known */
-    const struct strobe_perfetto_ids *ids;    /* of each process, in the order of starts; NULL = by perfetto_ids.h */
+    const struct strobe_sched_states *states; /* of threads; NULL = those of the session, if it has scheduling */
+    int no_scheduling;                        /* the session's own scheduling is left out */
+    uint64_t from_ns, to_ns; /* the part of it that is written, since the session's begin; to_ns 0 = to its end */
+    const struct strobe_perfetto_ids *ids; /* of each process, in the order of starts; NULL = by perfetto_ids.h */
 };
 
 /* Returns a sink that writes to `out`, as strobe_sink_perfetto. States and ids must outlive it. */

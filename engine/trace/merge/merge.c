@@ -36,9 +36,10 @@ struct merge {
     struct merge_file *texts;
     size_t text_count, text_room;
     struct strobe_merge_reference reference;
-    struct strobe_sched_states states;
-    struct strobe_idmap sequences; /* ids that are taken */
-    struct strobe_idmap processes; /* tracks of processes of sessions, that are taken */
+    struct strobe_sched_states states;     /* by the system's scheduling */
+    struct strobe_sched_states own_states; /* by that of the sessions themselves, used where no other input has any */
+    struct strobe_idmap sequences;         /* ids that are taken */
+    struct strobe_idmap processes;         /* tracks of processes of sessions, that are taken */
     struct strobe_outfile out;
 };
 
@@ -66,7 +67,7 @@ static enum strobe_status add_session(struct merge *m, const char *path, size_t 
     if (!s->path)
         return out_of_memory(m, path);
     m->session_count++;
-    return strobe_merge_session_scan(s, &m->reference, &m->states, m->error);
+    return strobe_merge_session_scan(s, &m->reference, &m->states, &m->own_states, m->error);
 }
 
 static enum strobe_status add_folder(struct merge *m, const char *path, size_t input)
@@ -260,7 +261,7 @@ static int choose_ids(struct merge *m, const struct strobe_merge_session *s, str
     *ids = (struct strobe_perfetto_ids){.id_offset = s->id_offset};
     while (is_track_taken(m, key))
         key = strobe_mix_pair(s->key, ++ids->salt);
-    ids->first_sequence = take_sequences(m, strobe_perfetto_first_sequence(key), s->threads + 2);
+    ids->first_sequence = take_sequences(m, strobe_perfetto_first_sequence(key), s->threads + 3);
     return ids->first_sequence && strobe_idmap_put(&m->processes, strobe_perfetto_track(key, 1), 0, &fresh);
 }
 
@@ -318,6 +319,13 @@ static size_t count_together(const struct merge *m, size_t first, uint64_t befor
     return n;
 }
 
+/* Returns true if a trace or a text has scheduling. Two reports of one switch would contradict each other, so that of
+ * the sessions is then left out. */
+static bool has_system_scheduling(const struct merge *m)
+{
+    return m->states.last_ns != 0;
+}
+
 /* Writes the sessions from `first` on that are written at once. Stores the number of them in *count. */
 static enum strobe_status write_sessions(struct merge *m, size_t first, uint64_t before_ns, size_t *count)
 {
@@ -335,7 +343,11 @@ static enum strobe_status write_sessions(struct merge *m, size_t first, uint64_t
     for (size_t i = 0; i < n && enough; i++)
         enough = choose_ids(m, &m->sessions[first + i], &ids[i]) &&
                  strobe_session_set_add(&set, m->sessions[first + i].path) == STROBE_OK;
-    const struct strobe_perfetto_options how = {.separate = m->options->count > 1, .states = &m->states, .ids = ids};
+    bool system = has_system_scheduling(m);
+    const struct strobe_perfetto_options how = {.separate = m->options->count > 1,
+                                                .states = system ? &m->states : &m->own_states,
+                                                .no_scheduling = system,
+                                                .ids = ids};
     if (enough)
         sink = strobe_sink_perfetto_with(&m->out, &how, &perfetto);
     if (sink) {
@@ -429,6 +441,14 @@ static void report_boots(const struct merge *m)
     }
 }
 
+static void report_left_scheduling(const struct merge *m)
+{
+    for (size_t i = 0; has_system_scheduling(m) && i < m->session_count; i++)
+        if (m->sessions[i].has_sched)
+            fprintf(m->options->report, "%s: left out: its own scheduling, because another input has the system's\n",
+                    m->sessions[i].path);
+}
+
 static void report_cut_traces(const struct merge *m)
 {
     for (size_t i = 0; i < m->trace_count; i++) {
@@ -466,7 +486,8 @@ static enum strobe_status read_inputs(struct merge *m)
 static enum strobe_status write_merged(struct merge *m)
 {
     enum strobe_status status = write_texts(m);
-    if (status == STROBE_OK && !m->text_count && !strobe_sched_states_finish(&m->states))
+    if (status == STROBE_OK &&
+        ((!m->text_count && !strobe_sched_states_finish(&m->states)) || !strobe_sched_states_finish(&m->own_states)))
         status = out_of_memory(m, m->options->paths[0]);
     return status == STROBE_OK ? write_in_order(m) : status;
 }
@@ -513,6 +534,7 @@ static void free_merge(struct merge *m)
     free(m->texts);
     strobe_merge_reference_free(&m->reference);
     strobe_sched_states_free(&m->states);
+    strobe_sched_states_free(&m->own_states);
     strobe_idmap_free(&m->sequences);
     strobe_idmap_free(&m->processes);
 }
@@ -525,6 +547,7 @@ enum strobe_status strobe_merge(const char *out_path, const struct strobe_merge_
     enum strobe_status status = merge_to(&m, out_path);
     if (status == STROBE_OK && options->report) {
         report_cut_traces(&m);
+        report_left_scheduling(&m);
         report_boots(&m);
         report_clocks(&m);
     }

@@ -56,7 +56,8 @@ static bool add_waits(struct strobe_merge_reference *k, const struct strobe_read
 }
 
 enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, struct strobe_merge_reference *reference,
-                                             struct strobe_sched_states *states, struct strobe_error *error)
+                                             struct strobe_sched_states *states, struct strobe_sched_states *own,
+                                             struct strobe_error *error)
 {
     struct strobe_reader *r;
     struct strobe_error what = {""};
@@ -78,13 +79,17 @@ enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, str
     for (size_t i = 0; enough && i < r->annotation_count; i++)
         enough = add_section_to_reference(reference, r, &r->annotations[i]);
     for (uint32_t i = 0; enough && i < r->thread_count; i++) {
-        if (r->threads[i].tid)
+        if (r->threads[i].tid) {
             strobe_sched_states_watch(states, r->threads[i].tid);
+            strobe_sched_states_watch(own, r->threads[i].tid);
+        }
         enough = add_waits(reference, r, &r->threads[i]);
     }
+    s->has_sched = r->sched.count > 0;
+    strobe_sched_section_add_states(&r->sched, own);
     reference->section_names = reference->names.count;
     strobe_reader_close(r);
-    if (enough && !states->failed)
+    if (enough && !states->failed && !own->failed)
         return STROBE_OK;
     strobe_error_set(error, "%s: %s", s->path, strerror(ENOMEM));
     return STROBE_IO;

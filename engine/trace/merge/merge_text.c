@@ -66,8 +66,11 @@ static void hear_event(void *ctx, const struct strobe_ftrace_line *line)
     struct strobe_merge_timing *h = &p->text->timing;
     h->first_ns = !h->last_ns || line->time_ns < h->first_ns ? line->time_ns : h->first_ns;
     h->last_ns = line->time_ns > h->last_ns ? line->time_ns : h->last_ns;
-    if (!strobe_ftrace_is_marker(line->event))
+    if (!strobe_ftrace_is_marker(line->event)) {
+        p->text->has_io |= *line->event.at == 'a' && strobe_ftrace_is_read(line);
         return;
+    }
+    p->text->has_methods |= strobe_ftrace_is_rhea(line);
     strobe_merge_read_clock_marker(h, line->time_ns, line->payload.at, line->payload.bytes);
     if (p->reference->section_count && line->payload.bytes > 3 && !memcmp(line->payload.at, "B|", 2))
         hear_section(p, line);
@@ -115,36 +118,21 @@ static void convert_process(void *ctx, const struct strobe_ftrace_process *proce
     strobe_ftrace_convert_process(&p->convert, process);
 }
 
-struct unread_kind {
-    const char *name;
-    uint64_t count;
-};
-
-static int by_unread(const void *a, const void *b)
-{
-    const struct unread_kind *v = a, *w = b;
-    return v->count != w->count ? (v->count < w->count ? 1 : -1) : strcmp(v->name, w->name);
-}
-
-/* Prints the kinds whose events were kept as text, the most frequent first. */
+/* Prints the kinds whose events were kept as text. */
 static void report_kinds(const struct strobe_ftrace_convert *c, const struct strobe_merge_text_options *o)
 {
-    enum { SHOWN = 20 };
-    struct unread_kind *kinds = calloc(c->names.count + 1, sizeof *kinds);
+    struct strobe_ftrace_kind_count *kinds = calloc(c->names.count + 1, sizeof *kinds);
     size_t n = 0;
     uint64_t events = 0;
     for (size_t i = 0; kinds && i < c->names.count; i++) {
         if (c->kinds[i].unread)
-            kinds[n++] = (struct unread_kind){c->names.texts[i], c->kinds[i].unread};
+            kinds[n++] = (struct strobe_ftrace_kind_count){c->names.texts[i], c->kinds[i].unread};
         events += c->kinds[i].unread;
     }
     if (n) {
-        qsort(kinds, n, sizeof *kinds, by_unread);
         fprintf(o->report, "%s: not understood, kept as text: %" PRIu64 " event%s of %zu kind%s:", o->name, events,
                 events == 1 ? "" : "s", n, n == 1 ? "" : "s");
-        for (size_t i = 0; i < n && i < SHOWN; i++)
-            fprintf(o->report, "%s %s %" PRIu64, i ? "," : "", kinds[i].name, kinds[i].count);
-        fprintf(o->report, n > SHOWN ? ", and others\n" : "\n");
+        strobe_ftrace_print_kind_counts(kinds, n, o->report);
     }
     free(kinds);
 }
@@ -183,6 +171,7 @@ enum strobe_status strobe_merge_text_write(struct strobe_merge_text *t, struct s
     strobe_ftrace_convert_open(&p->convert, &out, options->states);
     p->convert.offset_ns = t->alignment.offset_ns;
     p->convert.states_of_4_14 = options->states_of_4_14;
+    p->convert.no_calls = options->no_calls;
     enum strobe_status status = read_parts(p);
     strobe_ftrace_convert_finish(&p->convert);
     strobe_ftrace_packets_close(&out);

@@ -9,6 +9,7 @@
 #include "engine/trace/merge/merge_clock.h"
 #include "engine/util/whole_file.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct strobe_merge_text {
@@ -17,6 +18,8 @@ struct strobe_merge_text {
     struct strobe_merge_alignment alignment;
     char clock[16];
     uint64_t events;
+    bool has_methods; /* there is a marker E: or T: of RheaTrace */
+    bool has_io;      /* there is a read or write of a file */
 };
 
 /* Reads the text for its clock, and for sections that `reference` has, too. STROBE_BAD_INPUT: no event; `error` states
@@ -26,7 +29,7 @@ enum strobe_status strobe_merge_text_scan(struct strobe_merge_text *t, struct st
 
 struct strobe_merge_text_options {
     uint32_t sequence;
-    int states_of_4_14;                 /* see ftrace_convert.h */
+    int states_of_4_14, no_calls;       /* see ftrace_convert.h */
     struct strobe_sched_states *states; /* get the scheduling; may be NULL */
     const char *name;                   /* of the file, for `report` */
     FILE *report; /* gets a line for each thing that is not in the trace, or not as an event of its kind; may be NULL */

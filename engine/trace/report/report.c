@@ -263,6 +263,7 @@ void strobe_report_close(struct strobe_report *r)
     free(r->waits);
     free(r->sections);
     free(r->counters);
+    free(r->sched.threads);
     free(r->callers);
     free(r->callees);
     free(r->stacks);

@@ -3,7 +3,8 @@
  *
  * Times are in ns. In JSON the numbers of the structs below have the fields' names as keys, with few exceptions
  * (`recorded` of the call log is `told`). They are in `process`, `threads`, `methods`, `wait_kinds`, `waits`,
- * `sections`, `counters`, `events`, `events_by_kind`, `calls`, `stacks`, `ring`, `sampler`, `recorded`, `warnings`.
+ * `sections`, `counters`, `scheduling`, `events`, `events_by_kind`, `calls`, `stacks`, `ring`, `sampler`, `recorded`,
+ * `warnings`.
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_REPORT_REPORT_H
@@ -123,6 +124,29 @@ struct strobe_report_calls {
     uint64_t unmatched;                               /* exits without an entry: left out */
 };
 
+/* The scheduling of a thread, as the kernel recorded it. Without wake-ups, `sleeping` includes the time from a wake-up
+ * to the switch, and uninterruptible sleep. */
+struct strobe_report_sched_thread {
+    const char *name;
+    uint32_t tid;
+    uint64_t running_ns, runnable_ns, sleeping_ns, uninterruptible_ns;
+    uint64_t switches;    /* times that it left its processor; */
+    uint64_t preempted;   /* of these, while it could have run on */
+    uint64_t moves;       /* switches to another processor than before */
+    uint64_t wakes;       /* wake-ups */
+    const char *waker;    /* the thread that woke it most often; NULL = none */
+    uint32_t waker_tid;   /* 0 = interrupts */
+    uint64_t waker_wakes; /* wake-ups by it */
+};
+
+/* All 0 if the session has no scheduling. */
+struct strobe_report_sched {
+    uint32_t source; /* enum strobe_sched_source */
+    uint64_t events, lost, damaged;
+    struct strobe_report_sched_thread *threads; /* by time running, most first */
+    size_t thread_count;
+};
+
 struct strobe_report_fact {
     const char *key;
     uint64_t value;
@@ -153,6 +177,8 @@ struct strobe_report {
     size_t section_count;
     struct strobe_report_counter *counters; /* by name */
     size_t counter_count;
+
+    struct strobe_report_sched sched;
 
     /* Of a session only; filled if the options select it. */
     struct strobe_report_relation function;           /* the selected function */

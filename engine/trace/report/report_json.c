@@ -2,6 +2,7 @@
 #include "engine/trace/report/report.h"
 
 #include "engine/trace/report/report_parts.h"
+#include "engine/trace/report/report_sched.h"
 #include "engine/trace/report/report_sections.h"
 #include "engine/util/json.h"
 
@@ -209,6 +210,7 @@ void strobe_report_print_json(const struct strobe_report *r, FILE *out)
     write_json_waits(r, j);
     if (session)
         strobe_report_json_sections(r, j);
+    strobe_report_json_sched(r, j);
     if (session)
         write_json_losses(r, j);
     strobe_json_object(j, "recorded");

@@ -5,6 +5,7 @@
 #include "engine/trace/model/sink_threads.h"
 #include "engine/trace/model/sink_window.h"
 #include "engine/trace/report/report_parts.h"
+#include "engine/trace/report/report_sched.h"
 #include "engine/trace/report/report_sections.h"
 #include "engine/trace/symbols/symbols.h"
 
@@ -497,6 +498,8 @@ static enum strobe_status build(struct job *j)
         status = strobe_report_rank(j->report, &j->adder.profile, &names);
     free(by_name.self);
     free(by_name.total);
+    if (status == STROBE_OK)
+        status = strobe_report_take_sched(j->report, j->reader);
     drop_other_threads(j->report);
     if (status == STROBE_OK)
         status = strobe_report_take_parts(j->report, &j->adder.breakdown, &j->allocations, &j->adder.lines, j->tree);

@@ -3,6 +3,7 @@
 
 #include "engine/trace/report/report_cells.h"
 #include "engine/trace/report/report_parts.h"
+#include "engine/trace/report/report_sched.h"
 #include "engine/trace/report/report_sections.h"
 
 #include <inttypes.h>
@@ -295,6 +296,7 @@ static void print(const struct strobe_report *r, FILE *out)
     strobe_report_print_lines(r, out);
     print_report_waits(r, out);
     strobe_report_print_sections(r, out);
+    strobe_report_print_sched(r, out);
     if (!strcmp(r->source, "session") && r->options.verbose)
         print_report_losses(r, out);
     else if (!strcmp(r->source, "session"))

@@ -702,6 +702,12 @@ enum strobe_status strobe_reader_open(const char *path, struct strobe_reader **o
         free(r);
         return status;
     }
+    status = strobe_sched_section_open(path, r->session.header->file_bytes, &r->sched);
+    if (status != STROBE_OK) {
+        strobe_reader_say_status(path, status, error);
+        strobe_reader_close(r);
+        return status;
+    }
     if (!read_whole(r)) {
         errno = ENOMEM;
         strobe_reader_say_status(path, STROBE_IO, error);
@@ -717,6 +723,7 @@ void strobe_reader_close(struct strobe_reader *r)
     if (!r)
         return;
     strobe_session_unmap(&r->session);
+    strobe_sched_section_close(&r->sched);
     free(r->threads);
     free(r->items);
     free(r->metrics);

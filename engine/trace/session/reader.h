@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/status.h"
 #include "engine/store/session.h"
+#include "engine/trace/session/sched_section.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -163,6 +164,8 @@ struct strobe_reader {
     uint64_t untracked;      /* events of threads beyond the thread table */
     uint64_t stacks_refused; /* samples whose stack was cut because the stack table was full */
     uint64_t suspends, resumes;
+
+    struct strobe_sched_section sched; /* scheduling, if it was recorded */
 
     void *own_stacks;    /* memory of session.stacks if code_split.h has rebuilt the table; else NULL */
     uint64_t tick_scale; /* ns = ticks * tick_scale / 2^tick_shift; 0 = ticks are ns */

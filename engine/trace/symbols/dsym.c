@@ -30,6 +30,7 @@ struct match {
 
 struct search {
     struct strobe_session *session;
+    const struct strobe_sched_section *sched;
     struct match *matches; /* by image */
     uint32_t image_count;
     uint32_t elf_files; /* ELF files in the current path */
@@ -244,6 +245,7 @@ static enum strobe_status write_changed_session(const struct search *s, const ch
         return fail_search(s, status, output, "exists already; --force overwrites it");
     if (status == STROBE_OK) {
         strobe_outfile_write(&f, s->session->header, s->session->mapped_bytes);
+        strobe_sched_section_write(s->sched, &f);
         status = strobe_outfile_finish(&f, 0);
     }
     if (status != STROBE_OK)
@@ -264,6 +266,7 @@ enum strobe_status strobe_dsym(const char *session, const char *output, const ch
         return fail_search(&s, status, session, what.text);
     uint32_t with_uuid = 0;
     s.session = &reader->session;
+    s.sched = &reader->sched;
     s.image_count = reader->image_count;
     for (uint32_t i = 0; i < s.image_count; i++)
         with_uuid += has_build_id(&s.session->images[i]) != 0;

@@ -1,6 +1,7 @@
 #include "engine/trace/symbols/jit_names.h"
 
 #include "engine/store/session.h"
+#include "engine/trace/session/sched_section.h"
 #include "engine/trace/symbols/jit_files.h"
 #include "engine/util/array.h"
 #include "engine/util/outfile.h"
@@ -16,7 +17,8 @@ enum { PAGE_BYTES = 4096 };
 /* Addresses that need a name, and the files that may have names for them. */
 struct job {
     struct strobe_session session;
-    uint64_t *wanted; /* sorted, without duplicates; one byte before the return addresses */
+    struct strobe_sched_section sched; /* of the session that is copied */
+    uint64_t *wanted;                  /* sorted, without duplicates; one byte before the return addresses */
     size_t wanted_count;
     uint8_t *named; /* by index in `wanted` */
     struct strobe_jit_files files;
@@ -326,6 +328,7 @@ static enum strobe_status write_copy(const struct job *j, const void *region, ui
     strobe_outfile_write(&f, from + PAGE_BYTES, offset - PAGE_BYTES);
     strobe_outfile_write(&f, region, bytes);
     strobe_outfile_write(&f, zeros, page.header.file_bytes - offset - bytes);
+    strobe_sched_section_write(&j->sched, &f);
     status = strobe_outfile_finish(&f, 0);
     if (status == STROBE_OK)
         strobe_session_trim_closed(j->output); /* blocks of zeros take no space */
@@ -365,6 +368,8 @@ static enum strobe_status begin_job(struct job *j)
 {
     *j->result = (struct strobe_jit_names){0};
     enum strobe_status status = strobe_session_open(j->path, &j->session);
+    if (status == STROBE_OK)
+        status = strobe_sched_section_open(j->path, j->session.header->file_bytes, &j->sched);
     return status == STROBE_OK ? list_wanted(j) : status;
 }
 
@@ -375,6 +380,7 @@ static void end_job(struct job *j)
     free(j->wanted);
     free(j->named);
     strobe_session_unmap(&j->session);
+    strobe_sched_section_close(&j->sched);
     errno = error;
 }
 

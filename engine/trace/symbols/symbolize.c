@@ -65,8 +65,9 @@ static enum strobe_status make_region(const struct strobe_session *s, const stru
 }
 
 /* Writes the session. The regions before the names are unchanged. */
-static void write_session(struct strobe_outfile *f, const struct strobe_session *s, const struct region *r)
+static void write_session(struct strobe_outfile *f, const struct strobe_reader *reader, const struct region *r)
 {
+    const struct strobe_session *s = &reader->session;
     union {
         struct strobe_session_header header;
         char bytes[PAGE_BYTES];
@@ -81,16 +82,17 @@ static void write_session(struct strobe_outfile *f, const struct strobe_session 
     strobe_outfile_write(f, r->at, r->bytes);
     static const char zeros[PAGE_BYTES];
     strobe_outfile_write(f, zeros, page.header.file_bytes - before - r->bytes);
+    strobe_sched_section_write(&reader->sched, f);
 }
 
-static enum strobe_status write_file(const struct strobe_session *s, const struct region *r, const char *output,
+static enum strobe_status write_file(const struct strobe_reader *reader, const struct region *r, const char *output,
                                      int replace)
 {
     struct strobe_outfile f;
     enum strobe_status status = strobe_outfile_open(&f, output, replace);
     if (status != STROBE_OK)
         return status;
-    write_session(&f, s, r);
+    write_session(&f, reader, r);
     status = strobe_outfile_finish(&f, 0);
     if (status == STROBE_OK)
         strobe_session_trim_closed(output); /* blocks of zeros take no space */
@@ -120,7 +122,7 @@ enum strobe_status strobe_symbolize(const char *session, const char *output, con
         set_symbolize_error(status, session, "its names take more room than a session has", error);
     else if (status != STROBE_OK)
         set_symbolize_error(status, session, "out of memory", error);
-    else if ((status = write_file(s, &r, output, replace)) == STROBE_EXISTS)
+    else if ((status = write_file(reader, &r, output, replace)) == STROBE_EXISTS)
         set_symbolize_error(status, output, "exists already; --force overwrites it", error);
     else if (status != STROBE_OK)
         set_symbolize_error(status, output, strerror(errno), error);

@@ -359,6 +359,80 @@ static void goes_there_and_back(const char *text, const char *written)
     free(out);
 }
 
+/* Returns the line about what is left out of a text. The caller frees it. */
+static char *print_left_out(const char *text)
+{
+    struct strobe_ftrace_kinds left = {.room = 0};
+    char *line;
+    size_t bytes;
+    FILE *out = open_memstream(&line, &bytes);
+    options = (struct strobe_ftrace_options){.left_out = &left};
+    assert_int_equal(read_text(text), STROBE_OK);
+    options = (struct strobe_ftrace_options){.pid = 0};
+    strobe_calls_close(&calls);
+    strobe_ftrace_kinds_print_left_out(&left, "FILE", out);
+    strobe_ftrace_kinds_free(&left);
+    fclose(out);
+    return line;
+}
+
+static void events_that_are_left_out_are_counted_by_kind(void **state)
+{
+    (void)state;
+    char *line = print_left_out("# comment\n"
+                                "app-7 (7) [000] 1.000001: sched_switch: x\n"
+                                "app-7 (7) [000] 1.000002: tracing_mark_write: B|7|a\n"
+                                "app-7 (7) [000] 1.000003: cpu_idle: y\n"
+                                "app-7 (7) [000] 1.000004: sched_switch: z\n"
+                                "app-7 (7) [000] 1.000005: tracing_mark_write: N|7|track|now\n"
+                                "app-7 (7) [000] 1.000006: tracing_mark_write: E|7\n");
+    assert_string_equal(line, "FILE: left out: sched_switch 2, cpu_idle 1, tracing_mark_write 1\n");
+    free(line);
+    line = print_left_out("app-7 (7) [000] 1.000002: tracing_mark_write: B|7|a\n");
+    assert_string_equal(line, "");
+    free(line);
+}
+
+static void of_many_kinds_twenty_are_printed(void **state)
+{
+    char text[4096];
+    size_t n = 0;
+    (void)state;
+    for (int i = 0; i < 21; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "app-7 (7) [000] 1.000001: event%02d: x\n", i);
+    char *line = print_left_out(text);
+    assert_non_null(strstr(line, " event00 1, event01 1,"));
+    assert_non_null(strstr(line, ", event19 1, and others\n"));
+    free(line);
+}
+
+static bool is_read(const char *text, bool (*question)(const struct strobe_ftrace_line *))
+{
+    struct strobe_ftrace_line line;
+    assert_true(strobe_ftrace_line_parse(text, text + strlen(text), &line));
+    return question(&line);
+}
+
+static void an_event_that_calls_stand_for_is_known(void **state)
+{
+    static const struct {
+        const char *text;
+        bool read, rhea;
+    } events[] = {{"tracing_mark_write: B|7|a", true, false},        {"tracing_mark_write: B|7|E:a", true, true},
+                  {"print: B|7|T:a", true, true},                    {"tracing_mark_write: B|7|B:a", true, false},
+                  {"tracing_mark_write: B|7|E:", true, false},       {"tracing_mark_write: E", true, false},
+                  {"tracing_mark_write: N|7|E:a", false, false},     {"tracing_mark_write: Editor", false, false},
+                  {"android_fs_datawrite_end: ino 1", true, false},  {"android_fs_other: B|7|E:a", false, false},
+                  {"sched_switch: B|7|a", false, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "app-7 (7) [000] 1.000001: %s", events[i].text);
+        assert_int_equal(is_read(text, strobe_ftrace_is_read), events[i].read);
+        assert_int_equal(is_read(text, strobe_ftrace_is_rhea), events[i].rhea);
+    }
+}
+
 static void what_is_written_is_ftrace(void **state)
 {
     (void)state;
@@ -459,6 +533,9 @@ int main(void)
         cmocka_unit_test(text_that_is_no_ftrace_is_refused),
         cmocka_unit_test(reads_and_writes_are_calls_with_the_files_whole_name),
         cmocka_unit_test(reads_end_by_inode_and_offset),
+        cmocka_unit_test(events_that_are_left_out_are_counted_by_kind),
+        cmocka_unit_test(of_many_kinds_twenty_are_printed),
+        cmocka_unit_test(an_event_that_calls_stand_for_is_known),
         cmocka_unit_test(what_is_written_is_ftrace),
         cmocka_unit_test(random_streams_read_back_the_same),
         cmocka_unit_test(the_article_is_repaired_by_either_policy),

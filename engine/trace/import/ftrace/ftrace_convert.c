@@ -255,6 +255,8 @@ void strobe_ftrace_convert_event(struct strobe_ftrace_convert *c, const struct s
     bool marker = !kind->form_count && strobe_ftrace_is_marker(line->event);
     kind->events++;
     note_thread(c, line, time_ns, marker);
+    if (c->no_calls && strobe_ftrace_is_read(line))
+        return;
     if (marker) {
         write_marker(c, line, time_ns);
         return;

@@ -11,6 +11,7 @@
 #define STROBE_TRACE_IMPORT_FTRACE_FTRACE_CONVERT_H
 
 #include "engine/trace/export/ftrace_packets.h"
+#include "engine/trace/import/ftrace/ftrace_read.h"
 #include "engine/trace/import/ftrace/ftrace_text.h"
 #include "engine/trace/model/sched_states.h"
 #include "engine/util/text_pool.h"
@@ -26,6 +27,7 @@ struct strobe_ftrace_convert {
     struct strobe_ftrace_packets *out;
     struct strobe_sched_states *states; /* NULL = not wanted */
     int64_t offset_ns;                  /* added to the times of the text */
+    int no_calls;                       /* events that ftrace_read.h reads are left out: calls stand for them */
     int states_of_4_14;                 /* states are numbered as kernels from 4.14 on do; else as kernel 4.4 */
 
     struct strobe_text_pool names;    /* of kinds */

@@ -37,6 +37,7 @@ struct io {
 struct import {
     struct strobe_calls *calls;
     struct strobe_ftrace_stats *stats;
+    struct strobe_ftrace_kinds *left_out; /* NULL = not wanted */
     struct thread_marks *thread_marks;
     size_t thread_marks_room;
     struct {
@@ -272,26 +273,62 @@ static text printed(text payload)
     return payload;
 }
 
+/* A begin or end of a read or write of a file. */
+struct io_event {
+    const char *name;
+    bool write, begin;
+};
+
+static const struct io_event *find_io_event(text event)
+{
+    static const struct io_event ios[] = {{"android_fs_dataread_start", false, true},
+                                          {"android_fs_dataread_end", false, false},
+                                          {"android_fs_datawrite_start", true, true},
+                                          {"android_fs_datawrite_end", true, false}};
+    for (size_t i = 0; i < sizeof ios / sizeof ios[0] && event.bytes && *event.at == 'a'; i++)
+        if (text_is(event, ios[i].name))
+            return &ios[i];
+    return NULL;
+}
+
+/* Stores the text of a marker that this reader knows. Returns false for other events. */
+static bool find_mark_text(const struct strobe_ftrace_line *line, text *out)
+{
+    bool print = text_is(line->event, "print");
+    if (!print && !text_is(line->event, "tracing_mark_write"))
+        return false;
+    *out = print ? printed(line->payload) : line->payload;
+    return true;
+}
+
+bool strobe_ftrace_is_read(const struct strobe_ftrace_line *line)
+{
+    text mark;
+    if (!find_mark_text(line, &mark))
+        return find_io_event(line->event) != NULL;
+    return mark.bytes && memchr("BECSFI", *mark.at, 6) && (mark.bytes == 1 || mark.at[1] == '|');
+}
+
+bool strobe_ftrace_is_rhea(const struct strobe_ftrace_line *line)
+{
+    text mark;
+    if (!find_mark_text(line, &mark) || mark.bytes < 6 || memcmp(mark.at, "B|", 2))
+        return false;
+    const char *bar = memchr(mark.at + 2, '|', mark.bytes - 2), *end = mark.at + mark.bytes;
+    return bar && end - bar > 3 && (bar[1] == 'E' || bar[1] == 'T') && bar[2] == ':';
+}
+
 static enum verdict read_ftrace_event(struct import *m, const struct strobe_ftrace_line *line)
 {
-    static const struct {
-        const char *name;
-        bool write, begin;
-    } ios[] = {{"android_fs_dataread_start", false, true},
-               {"android_fs_dataread_end", false, false},
-               {"android_fs_datawrite_start", true, true},
-               {"android_fs_datawrite_end", true, false}};
-    if (text_is(line->event, "tracing_mark_write"))
-        return read_mark(m, line, line->payload);
-    if (text_is(line->event, "print"))
-        return read_mark(m, line, printed(line->payload));
-    for (size_t i = 0; i < sizeof ios / sizeof ios[0] && *line->event.at == 'a'; i++)
-        if (text_is(line->event, ios[i].name)) {
-            enum verdict v = ios[i].begin ? io_begin(m, line, ios[i].write) : io_end(m, line, ios[i].write);
-            m->stats->io += v == TAKEN;
-            return v;
-        }
-    return IGNORED;
+    text mark;
+    if (find_mark_text(line, &mark))
+        return read_mark(m, line, mark);
+    const struct io_event *io = find_io_event(line->event);
+    if (!io)
+        return IGNORED;
+    enum verdict v = io->begin ? io_begin(m, line, io->write) : io_end(m, line, io->write);
+    m->stats->io += v == TAKEN;
+    return v;
 }
 
 static void take_line(struct import *m, const char *at, const char *end)
@@ -303,6 +340,8 @@ static void take_line(struct import *m, const char *at, const char *end)
     if (at < end && *at != '#' && strobe_ftrace_line_parse(at, end, &line)) {
         m->headed++;
         v = read_ftrace_event(m, &line);
+        if (v == IGNORED && m->left_out)
+            m->failed |= !strobe_ftrace_kinds_count(m->left_out, line.event);
     }
     m->stats->ignored += v == IGNORED;
     m->stats->marks += v == TAKEN;
@@ -514,6 +553,7 @@ enum strobe_status strobe_ftrace_read(const char *at, size_t bytes, const struct
     }
     m->calls = out;
     m->stats = stats;
+    m->left_out = options->left_out;
     read_ftrace_lines(m, at, at + bytes);
     stats->rhea = options->marks == STROBE_FTRACE_RHEA || (options->marks == STROBE_FTRACE_AUTO && m->rhea_seen);
     if (!m->failed) {

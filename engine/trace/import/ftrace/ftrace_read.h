@@ -15,9 +15,9 @@
  *
  * A stream is of one process: option `pid`, or the process with the most markers. A thread belongs to the process that
  * its first marker names, else to its tgid. Other contents are ignored and counted: comments, other events, markers of
- * other kinds, other processes. Incomplete markers are left out and counted. So is a last line without a line end,
- * because it may be truncated. An event that goes back in time gets the time of the previous event of its thread;
- * nothing is sorted.
+ * other kinds, other processes. Events that are left out are also counted by kind. Incomplete markers are left out and
+ * counted. So is a last line without a line end, because it may be truncated. An event that goes back in time gets the
+ * time of the previous event of its thread; nothing is sorted.
  *
  * Calls are not repaired (calls_repair.h). Sources: RheaTrace btrace v1.0.1 and Android's atrace, as studied. */
 #ifndef STROBE_TRACE_IMPORT_FTRACE_FTRACE_READ_H
@@ -25,13 +25,15 @@
 
 #include "engine/base/error.h"
 #include "engine/base/status.h"
+#include "engine/trace/import/ftrace/ftrace_kinds.h"
 #include "engine/trace/model/calls.h"
 
 enum strobe_ftrace_marks { STROBE_FTRACE_AUTO, STROBE_FTRACE_PLAIN, STROBE_FTRACE_RHEA };
 
 struct strobe_ftrace_options {
     enum strobe_ftrace_marks marks;
-    uint32_t pid; /* 0 = the process with the most marks */
+    uint32_t pid;                         /* 0 = the process with the most marks */
+    struct strobe_ftrace_kinds *left_out; /* counts the events that are not read; NULL = not wanted */
 };
 
 struct strobe_ftrace_stats {
@@ -54,5 +56,11 @@ struct strobe_ftrace_stats {
 enum strobe_status strobe_ftrace_read(const char *text, size_t bytes, const struct strobe_ftrace_options *options,
                                       struct strobe_calls *out, struct strobe_ftrace_stats *stats,
                                       struct strobe_error *error);
+
+/* Returns true for an event that strobe_ftrace_read takes as a call, a counter or the like. */
+bool strobe_ftrace_is_read(const struct strobe_ftrace_line *line);
+
+/* Returns true for a marker E: or T: of RheaTrace, by which a text is known to have markers of RheaTrace. */
+bool strobe_ftrace_is_rhea(const struct strobe_ftrace_line *line);
 
 #endif

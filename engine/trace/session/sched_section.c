@@ -1,0 +1,177 @@
+#include "engine/trace/session/sched_section.h"
+
+#include "engine/store/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COPIED_AT_ONCE = 2048 }; /* events */
+
+/* ---- reading */
+
+/* Returns the number of events before the first invalid one. */
+static size_t count_valid_events(const struct strobe_sched_event *events, size_t count)
+{
+    uint64_t last_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct strobe_sched_event *e = &events[i];
+        if (e->time_ns < last_ns || e->time_ns > INT64_MAX || !e->tid || e->tid > INT32_MAX || e->other > INT32_MAX ||
+            e->cpu >= STROBE_SCHED_CPUS_MAX || e->what >= STROBE_SCHED_WHAT_COUNT || e->state > STROBE_SCHED_UNKNOWN)
+            return i;
+        last_ns = e->time_ns;
+    }
+    return count;
+}
+
+static enum strobe_status map_section(int fd, uint64_t offset, struct strobe_sched_section *out)
+{
+    struct stat st;
+    struct strobe_sched_head *h = &out->head;
+    if (fstat(fd, &st) != 0)
+        return STROBE_IO;
+    ssize_t got = pread(fd, h, sizeof *h, (off_t)offset);
+    if (got < 0)
+        return STROBE_IO;
+    if (got != (ssize_t)sizeof *h || memcmp(h->magic, STROBE_SCHED_MAGIC, sizeof STROBE_SCHED_MAGIC) ||
+        h->event_bytes != sizeof(struct strobe_sched_event)) {
+        *h = (struct strobe_sched_head){.count = 0};
+        return STROBE_OK;
+    }
+    uint64_t present = ((uint64_t)st.st_size - offset - sizeof *h) / sizeof(struct strobe_sched_event);
+    size_t count = (size_t)(h->count < present ? h->count : present);
+    if (!count) {
+        out->damaged = h->count;
+        return STROBE_OK;
+    }
+    out->mapped_bytes = sizeof *h + count * sizeof(struct strobe_sched_event);
+    void *memory = mmap(NULL, out->mapped_bytes, PROT_READ, MAP_PRIVATE, fd, (off_t)offset);
+    if (memory == MAP_FAILED)
+        return STROBE_IO;
+    out->mapped = memory;
+    out->events = (const struct strobe_sched_event *)(const void *)((const char *)memory + sizeof *h);
+    out->count = count_valid_events(out->events, count);
+    out->damaged = h->count - out->count;
+    return STROBE_OK;
+}
+
+enum strobe_status strobe_sched_section_open(const char *path, uint64_t file_bytes, struct strobe_sched_section *out)
+{
+    *out = (struct strobe_sched_section){.count = 0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return STROBE_IO;
+    enum strobe_status status = map_section(fd, file_bytes, out);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return status;
+}
+
+void strobe_sched_section_close(struct strobe_sched_section *s)
+{
+    if (s->mapped)
+        munmap(s->mapped, s->mapped_bytes);
+    *s = (struct strobe_sched_section){.count = 0};
+}
+
+void strobe_sched_section_write(const struct strobe_sched_section *s, struct strobe_outfile *out)
+{
+    struct strobe_sched_head head = s->head;
+    if (!head.event_bytes)
+        return;
+    head.count = s->count;
+    strobe_outfile_write(out, &head, sizeof head);
+    strobe_outfile_write(out, s->events, s->count * sizeof *s->events);
+}
+
+void strobe_sched_section_add_states(const struct strobe_sched_section *s, struct strobe_sched_states *states)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct strobe_sched_event *e = &s->events[i];
+        switch (e->what) {
+        case STROBE_SCHED_IN: strobe_sched_states_switch(states, e->time_ns, 0, STROBE_SCHED_UNKNOWN, e->tid); break;
+        case STROBE_SCHED_WAKE: strobe_sched_states_wake(states, e->time_ns, e->tid); break;
+        default:
+            strobe_sched_states_switch(
+                states, e->time_ns, e->tid,
+                e->what == STROBE_SCHED_OUT ? (enum strobe_sched_state)e->state : STROBE_SCHED_UNKNOWN, 0);
+        }
+    }
+}
+
+/* ---- appending */
+
+static bool transfer(int fd, void *data, size_t bytes, uint64_t offset, bool write)
+{
+    for (char *p = data; bytes;) {
+        ssize_t n = write ? pwrite(fd, p, bytes, (off_t)offset) : pread(fd, p, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        p += n;
+        bytes -= (size_t)n;
+        offset += (uint64_t)n;
+    }
+    return true;
+}
+
+static bool copy_events(int to, uint64_t offset, const struct strobe_sched_head *head, int from, uint64_t from_ns,
+                        uint64_t to_ns, uint64_t *kept)
+{
+    struct strobe_sched_event block[COPIED_AT_ONCE];
+    *kept = 0;
+    for (uint64_t done = 0; done < head->count;) {
+        size_t n = head->count - done < COPIED_AT_ONCE ? (size_t)(head->count - done) : COPIED_AT_ONCE, fit = 0;
+        if (!transfer(from, block, n * sizeof *block, done * sizeof *block, false))
+            return false;
+        for (size_t i = 0; i < n; i++)
+            if (block[i].time_ns >= from_ns && block[i].time_ns < to_ns)
+                block[fit++] = block[i];
+        if (!transfer(to, block, fit * sizeof *block, offset + *kept * sizeof *block, true))
+            return false;
+        done += n;
+        *kept += fit;
+    }
+    return true;
+}
+
+/* Writes the head after the events, and the magic with it. */
+static bool append_to_file(int fd, uint64_t file_bytes, const struct strobe_sched_head *head, int events_fd,
+                           uint64_t from_ns, uint64_t to_ns)
+{
+    struct strobe_sched_head h = *head;
+    memcpy(h.magic, STROBE_SCHED_MAGIC, sizeof h.magic);
+    h.event_bytes = sizeof(struct strobe_sched_event);
+    if (ftruncate(fd, (off_t)file_bytes) == 0 &&
+        copy_events(fd, file_bytes + sizeof h, head, events_fd, from_ns, to_ns, &h.count) &&
+        transfer(fd, &h, sizeof h, file_bytes, true))
+        return true;
+    int error = errno;
+    (void)!ftruncate(fd, (off_t)file_bytes);
+    errno = error;
+    return false;
+}
+
+enum strobe_status strobe_sched_section_append(const char *path, const struct strobe_sched_head *head, int events_fd,
+                                               uint64_t from_ns, uint64_t to_ns)
+{
+    struct strobe_session s;
+    enum strobe_status status = strobe_session_open(path, &s);
+    if (status != STROBE_OK)
+        return status;
+    uint64_t file_bytes = s.header->file_bytes;
+    strobe_session_unmap(&s);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return STROBE_IO;
+    bool written = append_to_file(fd, file_bytes, head, events_fd, from_ns, to_ns);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return written ? STROBE_OK : STROBE_IO;
+}

@@ -1,0 +1,99 @@
+// Checks the scheduling that a session of `strobe record --sched` brings to its trace, with Perfetto's own trace processor.
+//
+//   node check_sched.mjs TRACE-PROCESSOR-DIR STROBE SCRATCH SESSION PROGRAM'S-OUTPUT
+//
+// The session is of tests/sched/turns.c, whose output says the threads' ids. Prints `ok NAME` or `FAIL NAME: ...` for each
+// check; exit status 1 when one failed.
+import {execFileSync} from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import {BAD_STATS, slicesLackStates} from './checks.mjs';
+import {TraceProcessor} from './tp.mjs';
+
+const [dir, strobe, scratch, session, output] = process.argv.slice(2);
+const tp = await TraceProcessor.open(dir);
+const file = (name) => path.join(scratch, name);
+const work = JSON.parse(fs.readFileSync(output));
+const report = JSON.parse(execFileSync(strobe, ['report', '--json', session], {maxBuffer: 1 << 26}));
+const of = (row) => report.scheduling.threads.find(t => t.tid === row.tid);
+
+function say(name, found) {
+  console.log(found.length ? `FAIL ${name}: ${found.slice(0, 5).join('; ')}` : `ok ${name}`);
+  if (found.length) process.exitCode = 1;
+}
+
+function load(name, found) {
+  tp.load(fs.readFileSync(file(name)));
+  for (const s of tp.query(BAD_STATS)) found.push(`statistic ${s.name} (${s.severity}) is ${s.value}`);
+}
+
+const STATES = `select t.tid, sum(iif(state = 'Running', dur, 0)) as running_ns, sum(iif(state in ('R', 'R+'), dur, 0)) as runnable_ns,
+  sum(iif(state = 'S', dur, 0)) as sleeping_ns, sum(state = 'Running') as runs from thread_state
+  join thread t using (utid) where t.tid != 0 and dur > 0 group by t.tid order by t.tid`;
+
+// The trace has the threads' whole lives, the report what is of them from the session's begin on.
+function states(found) {
+  const rows = tp.query(STATES);
+  if (rows.length < 2) found.push(`${rows.length} threads have states`);
+  for (const row of rows) {
+    const reported = of(row);
+    if (!reported) found.push(`thread ${row.tid} is not in the report`);
+    for (const key of ['running_ns', 'runnable_ns', 'sleeping_ns'])
+      if (reported && !(row[key] >= reported[key] && row[key] <= reported[key] + 100e6))
+        found.push(`${key} of ${row.tid} is ${row[key]}, but ${reported[key]} in the report`);
+    if (reported && !(row.runs >= reported.switches && row.runs <= reported.switches + 100))
+      found.push(`${row.tid} ran ${row.runs} times, but left its processor ${reported.switches} times in the report`);
+  }
+  return rows;
+}
+
+{
+  const found = [];
+  execFileSync(strobe, ['convert', '-f', '-q', session, '-o', file('sched.perfetto-trace')]);
+  load('sched.perfetto-trace', found);
+  states(found);
+  found.push(...slicesLackStates(tp, ['running', 'sleeping']));
+  say(`scheduling of a session: states (${report.scheduling.source})`, found);
+}
+if (report.scheduling.source === 'tracepoints') {
+  const found = [];
+  const wakers = tp.query(`select w.tid as waker, count(*) as n from thread_state s join thread t using (utid)
+    join thread w on w.utid = s.waker_utid where t.tid = ${work.second.tid} group by w.tid order by n desc`);
+  const wakes = wakers.reduce((n, w) => n + w.n, 0);
+  if (wakers[0]?.waker !== work.first.tid || wakers[0].n < 0.9 * wakes) found.push(`woken by ${JSON.stringify(wakers)}`);
+  const reported = of(work.second).wakes; // without those before the thread is recorded: its creation
+  if (!(wakes >= reported && wakes <= reported + 2)) found.push(`${wakes} wake-ups, but ${reported} in the report`);
+  say('scheduling of a session: the waker of a raw futex', found);
+}
+{
+  const found = [];
+  execFileSync(strobe, ['merge', '-f', '-q', session, '-o', file('sched-merged')]);
+  load('sched.perfetto-trace', found);
+  const rows = JSON.stringify(tp.query(STATES));
+  load('sched-merged', found);
+  if (JSON.stringify(tp.query(STATES)) !== rows) found.push('other states than in the trace');
+  found.push(...slicesLackStates(tp, ['running', 'sleeping']));
+  say('scheduling of a session: merged', found);
+}
+{
+  // A trace of the system counts alone: two switches at one time would contradict each other.
+  const found = [], at = tp.query('select min(ts) as ts from slice')[0].ts;
+  const stamp = (ns) => `${Math.floor(ns / 1e9)}.${String(ns % 1e9).padStart(9, '0')}`;
+  const text = (ns, prev, state, next) => `x-${prev} (-----) [000] d..2 ${stamp(ns)}: sched_switch: prev_comm=x prev_pid=${prev} ` +
+    `prev_prio=120 prev_state=${state} ==> next_comm=x next_pid=${next} next_prio=120\n`;
+  fs.writeFileSync(file('sched-text'), '# clock: boot\n' + text(at + 1000, 0, 'R', work.first.tid) +
+    text(at + 501000, work.first.tid, 'S', 0));
+  execFileSync(strobe, ['merge', '-f', '-q', session, '--system', file('sched-text'), '-o', file('sched-merged')]);
+  load('sched-merged', found);
+  const rows = tp.query(STATES);
+  if (rows.length !== 1 || rows[0].running_ns !== 500000 || rows[0].runs !== 1) found.push(`states ${JSON.stringify(rows)}`);
+  say("scheduling of a session: left out beside the system's", found);
+}
+{
+  const found = [];
+  execFileSync(strobe, ['convert', '-f', '-q', '--from', '20ms', '--to', '40ms', session, '-o', file('sched-part.perfetto-trace')]);
+  load('sched-part.perfetto-trace', found);
+  const {span} = tp.query('select max(ts) - min(ts) as span from sched_slice')[0];
+  if (!(span > 0 && span <= 20e6)) found.push(`scheduling of ${span} ns`);
+  say('scheduling of a session: a part of the time', found);
+}

@@ -1,0 +1,61 @@
+"""Compares the scheduling in a report (JSON) with what the program says of itself.
+
+    check.py turns|killed|leaves REPORT PROGRAM switches|tracepoints
+
+Prints what is wrong, and ends with status 1 then."""
+import json, sys
+
+mode, report_path, program_path, source = sys.argv[1:]
+report = json.load(open(report_path))
+sched = report.get("scheduling") or sys.exit("the report has no scheduling")
+rows = {t["tid"]: t for t in sched["threads"]}
+faults = []
+ms = 1000000
+
+
+def expect(what, value, low, high):
+    if not low <= value <= high:
+        faults.append(f"{what} is {value / ms:.3f} ms, expected {low / ms:.3f} to {high / ms:.3f}")
+
+
+if sched["source"] != source:
+    faults.append(f"recorded by {sched['source']}")
+if sched["lost"] or sched["damaged"]:
+    faults.append(f"{sched['lost']} lost, {sched['damaged']} damaged")
+if not report["balanced"]:
+    faults.append("the accounting is not consistent")
+
+if mode == "turns":
+    work = json.load(open(program_path))
+    for who, slept in (("first", 50 * ms), ("second", 0)):
+        w = work[who]
+        t = rows.get(w["tid"]) or sys.exit(f"no scheduling of the {who} thread")
+        known = t["running_ns"] + t["runnable_ns"] + t["sleeping_ns"] + t["uninterruptible_ns"]
+        # The kernel's CPU clock leaves out interrupts, so a thread runs at least as long as that clock says; the 2 % are
+        # the errors of the clocks. It cannot run when it sleeps, or wait all its life. Threads begin before their work.
+        begins = 0.02 * w["wall_ns"] + 100 * ms
+        expect(f"{who}: running", t["running_ns"], 0.98 * w["cpu_ns"], w["cpu_ns"] + (w["wall_ns"] - w["cpu_ns"]) / 2)
+        expect(f"{who}: all states", known, 0.98 * w["wall_ns"], w["wall_ns"] + begins)
+        expect(f"{who}: sleeping", t["sleeping_ns"], 0.9 * slept, known - 0.98 * w["cpu_ns"])
+        if source == "tracepoints" and not t["wakes"]:
+            faults.append(f"{who}: no wake-ups")
+    second = rows[work["second"]["tid"]]
+    if source == "tracepoints" and (second["waker_tid"] != work["first"]["tid"] or
+                                    second["waker_wakes"] < 0.9 * second["wakes"]):
+        faults.append(f"second: woken by {second['waker_tid']} {second['waker']}, {second['waker_wakes']} times of "
+                      f"{second['wakes']}, expected the first thread")
+    if source == "switches" and any(t["wakes"] > 1 or t["uninterruptible_ns"] for t in rows.values()):
+        faults.append("wake-ups that nothing has recorded")
+elif mode == "killed":
+    t = rows[json.load(open(program_path))["tid"]]
+    if source == "tracepoints":
+        expect("uninterruptible", t["uninterruptible_ns"], 29 * ms, 10**12)
+        expect("sleeping", t["sleeping_ns"], 0, 25 * ms)
+    else:
+        expect("sleeping", t["sleeping_ns"], 29 * ms, 10**12)
+elif mode == "leaves":
+    others = [t["running_ns"] for t in rows.values() if t["tid"] != report["pid"]]
+    expect("the second thread's running", max(others, default=0), 29 * ms, 10**12)
+
+print("; ".join(faults))
+sys.exit(bool(faults))

@@ -1,0 +1,99 @@
+#!/bin/bash
+# `strobe record --sched`: the scheduling that a session holds is what the program says of itself.
+#
+#   B=DIR tests/sched/run.sh      prints `N passed, N failed, N skipped` at the end
+#
+# takes: 6 s
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/support/suite.sh
+strobe=$B/strobe
+own=$B/sched
+mkdir -p "$own"
+for program in sched/turns life/refuse; do
+    "${CC:-gcc}" -O1 -w -D_GNU_SOURCE -o "$own/${program#*/}" "tests/$program.c" -pthread || exit 1
+done
+cd "$work" || exit 2
+check=$OLDPWD/tests/sched/check.py
+
+# in_mounts SCRIPT COMMAND...: runs the command where the script has mounted something, for it alone.
+in_mounts() {
+    local script=$1
+    shift
+    unshare --mount bash -c "$script"' && exec "$@"' - "$@"
+}
+with_tracefs='mount -t tracefs none /sys/kernel/tracing'
+without_tracefs='for at in /sys/kernel/tracing /sys/kernel/debug; do [[ ! -d $at ]] || mount -t tmpfs none $at; done'
+
+# records NAME MODE SOURCE COMMAND...: a recording of the mode, made by the command before `strobe`, has the scheduling.
+records() {
+    local name=$1 mode=$2 source=$3
+    shift 3
+    "$@" "$strobe" record --sched -f --no-convert -o s.strobe -- "$own/turns" "$mode" >said 2>err
+    local status=$? lines=1
+    [[ $source == tracepoints ]] && lines=0
+    if ((status != 0)) || (($(wc -l <err) != lines)); then
+        fail "$name: status $status: $(<err)"
+        return
+    fi
+    "$strobe" report --json s.strobe >report.json
+    check "$name" python3 "$check" "$mode" report.json said "$source"
+}
+
+# Where perf events are refused, one line says so, and the rest is recorded.
+refused_is_said() {
+    "$own/refuse" perf_event_open=1 "$strobe" record --sched -q -f --no-convert -o s.strobe -- "$own/turns" killed \
+        >said 2>err || fail "refused: status $?: $(<err)"
+    "$strobe" report --json s.strobe >report.json
+    if [[ $(<err) == 'strobe: --sched: scheduling is not recorded: perf_event_open: Operation not permitted; '* ]] &&
+        (($(wc -l <err) == 1)) && ! grep -q '"scheduling"' report.json && grep -q '"balanced": true' report.json; then
+        pass
+    else
+        fail "refused: $(<err)"
+    fi
+}
+refused_is_said
+
+if ! perf stat -e cpu-clock true 2>/dev/null; then
+    skip 'perf events: all recordings' 'the kernel refuses perf events'
+    end_suite
+fi
+
+hide=()
+[[ $(id -u) == 0 ]] && unshare --mount true 2>/dev/null && hide=(in_mounts "$without_tracefs")
+records 'switches: two threads take turns' turns switches "${hide[@]}"
+records 'switches: a sleep that no signal ends' killed switches "${hide[@]}"
+records 'switches: the first thread ends before the process' leaves switches "${hide[@]}"
+
+if ! in_mounts "$with_tracefs" test -r /sys/kernel/tracing/events/sched/sched_waking/format 2>/dev/null; then
+    skip 'tracepoints: all recordings' 'no tracefs can be mounted'
+else
+    records 'tracepoints: two threads take turns' turns tracepoints in_mounts "$with_tracefs"
+    records 'tracepoints: a sleep that no signal ends' killed tracepoints in_mounts "$with_tracefs"
+fi
+
+# A program that executes another one has two sessions, each with the scheduling of its time.
+"$strobe" record --sched -q -f --no-convert -o s.strobe -- sh -c "exec '$own/turns' turns" >said 2>err
+"$strobe" report --json s.strobe >report.json
+check 'a program that another one executes' grep -q '"scheduling"' report.json
+check 'the program before it' bash -c "'$strobe' report --json s.strobe.exec1 | grep -q '\"scheduling\"'"
+end_of_report() { python3 -c "
+import json
+whole, part = (json.load(open(p))['scheduling']['threads'] for p in ('report.json', 'part.json'))
+sums = [sum(t[k] for t in threads for k in t if k.endswith('_ns')) for threads in (whole, part)]
+switches = [sum(t['switches'] for t in threads) for threads in (whole, part)]
+print(sums, switches)
+assert 0 < sums[1] <= 40e6 < sums[0] and 0 < switches[1] < switches[0]"; }
+"$strobe" report --json --from 20ms --to 40ms s.strobe >part.json
+check 'a part of the time has the scheduling of that part' end_of_report
+
+# A recorder that is stopped empties no buffer: what the kernel lost is counted, in the line and in the report.
+"$strobe" record --sched -f --no-convert -o s.strobe -- "$own/turns" flood >said 2>err
+"$strobe" report --json s.strobe >report.json
+check 'lost events are counted' python3 -c "
+import json, re
+line = re.search(r'--sched: (\d+) events of scheduling are lost: (\d+) found', open('err').read())
+lost = json.load(open('report.json'))['scheduling']['lost']
+print(open('err').read(), lost)
+assert line and int(line[1]) == int(line[2]) == lost > 1000"
+end_suite

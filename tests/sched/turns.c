@@ -1,0 +1,159 @@
+/* Programs whose scheduling is known, for tests/sched/run.sh, selected by the argument:
+ *
+ *   turns
+ *     The first thread sleeps 5 ms, computes 5 ms and wakes a second thread, ten times. The second thread computes 2 ms
+ *     each time. Both use futex by syscall(2), which no hook sees. Prints JSON: of each thread its tid, and the CPU and
+ *     elapsed time of its work.
+ *   killed
+ *     A child process keeps the first thread in vfork, an uninterruptible sleep, for 30 ms. Prints its tid.
+ *   flood
+ *     Stops its parent, switches between two threads on one processor 24000 times, and lets the parent go on.
+ *   leaves
+ *     The first thread ends at once. The second thread computes 30 ms and ends the process. */
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROUNDS = 10, MS = 1000000, FLOOD = 12000 };
+
+static _Atomic uint32_t word;
+
+static uint64_t now(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void compute(uint64_t ns)
+{
+    uint64_t begin = now(CLOCK_THREAD_CPUTIME_ID);
+    while (now(CLOCK_THREAD_CPUTIME_ID) - begin < ns)
+        continue;
+}
+
+static void wait_until(uint32_t least)
+{
+    for (uint32_t seen; (seen = word) < least;)
+        syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void count_up(void)
+{
+    word++;
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+struct work {
+    uint64_t cpu_ns, wall_ns;
+    long tid;
+};
+
+static struct work begin_work(void)
+{
+    return (struct work){now(CLOCK_THREAD_CPUTIME_ID), now(CLOCK_MONOTONIC), syscall(SYS_gettid)};
+}
+
+static struct work end_work(struct work w)
+{
+    return (struct work){now(CLOCK_THREAD_CPUTIME_ID) - w.cpu_ns, now(CLOCK_MONOTONIC) - w.wall_ns, w.tid};
+}
+
+static void *take_turns(void *out)
+{
+    struct work w = begin_work();
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        wait_until(i);
+        compute(2 * MS);
+    }
+    *(struct work *)out = end_work(w);
+    return NULL;
+}
+
+static int turns(void)
+{
+    struct work mine, its;
+    pthread_t other;
+    pthread_create(&other, NULL, take_turns, &its);
+    mine = begin_work();
+    for (int i = 0; i < ROUNDS; i++) {
+        nanosleep(&(struct timespec){0, 5 * MS}, NULL);
+        compute(5 * MS);
+        count_up();
+    }
+    mine = end_work(mine);
+    pthread_join(other, NULL);
+    printf("{\"first\": {\"tid\": %ld, \"cpu_ns\": %lu, \"wall_ns\": %lu},\n", mine.tid, (unsigned long)mine.cpu_ns,
+           (unsigned long)mine.wall_ns);
+    printf(" \"second\": {\"tid\": %ld, \"cpu_ns\": %lu, \"wall_ns\": %lu}}\n", its.tid, (unsigned long)its.cpu_ns,
+           (unsigned long)its.wall_ns);
+    return 0;
+}
+
+static int killed(void)
+{
+    if (vfork() == 0) {
+        syscall(SYS_nanosleep, &(struct timespec){0, 30 * MS}, NULL);
+        _exit(0);
+    }
+    printf("{\"tid\": %ld}\n", syscall(SYS_gettid));
+    return 0;
+}
+
+static void *answer(void *none)
+{
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        wait_until(2 * i + 1);
+        count_up();
+    }
+    return none;
+}
+
+static int flood(void)
+{
+    pthread_t other;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    kill(getppid(), SIGSTOP);
+    pthread_create(&other, NULL, answer, NULL);
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        count_up();
+        wait_until(2 * i + 2);
+    }
+    kill(getppid(), SIGCONT);
+    pthread_join(other, NULL);
+    return 0;
+}
+
+static void *outlive(void *none)
+{
+    compute(30 * MS);
+    _exit(0);
+    return none;
+}
+
+static int leaves(void)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, outlive, NULL);
+    pthread_exit(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    return !strcmp(mode, "turns")    ? turns()
+           : !strcmp(mode, "killed") ? killed()
+           : !strcmp(mode, "flood")  ? flood()
+           : !strcmp(mode, "leaves") ? leaves()
+                                     : 2;
+}
