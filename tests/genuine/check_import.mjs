@@ -85,6 +85,7 @@ const captures = [
   ['btrace3', 'notify.btrace3', 'waiter_run', 102398],
   ['collapsed', 'shop.collapsed', 'Json.parse', 41000],
   ['gecko', 'page.gecko.json', 'Renderer::Update', 1500],
+  ['instruments', 'shop.instruments.xml', 'Json.parse(_:)', 1500],
   ['perf', 'perf.txt', 'work', 49073],
   ['simpleperf', 'shop.simpleperf', 'com.example.shop.Cart.load', 25000]];
 for (const [kind, source, method, total] of captures) {

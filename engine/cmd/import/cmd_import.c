@@ -43,13 +43,15 @@ const char strobe_usage_import[] =
     "gecko: a profile of Firefox's profiler, processed or raw, as JSON that is not compressed\n"
     "collapsed: stacks as for flame graphs, `a;b;c 12` a line; they have no times, so each stack\n"
     "  is shown for its weight, one after the other\n"
+    "instruments: a table of time profiles, as XML of `xcrun xctrace export --xpath`; see the page\n"
     "  --event NAME            perf, simpleperf: the event whose samples are read (that with most)\n"
-    "  --pid N                 perf, simpleperf, gecko: the process to import (the largest)\n"
+    "  --pid N                 perf, simpleperf, gecko, instruments: the process to import (the\n"
+    "                          largest)\n"
     "  --unit TIME             collapsed: the time of the weight 1 (1ms)\n"
     "  --threads HOW           collapsed: first, the first frame is the thread; none, it is a\n"
     "                          function; auto, the thread if all have the form NAME-PID/TID,\n"
     "                          NAME-TID or [NAME tid=TID] (auto)\n"
-    "  Options of these five:\n"
+    "  Options of these six:\n"
     "  -o, --output OUT        a session (*.strobe) or a trace; `-` is standard output\n"
     "  --format FORMAT         session, perfetto, chrome, speedscope or folded; the default\n"
     "                          follows from OUT's ending\n"
@@ -80,6 +82,7 @@ const struct strobe_import strobe_imports[] = {
     {"collapsed", strobe_import_collapsed},
     {"ftrace", strobe_import_ftrace},
     {"gecko", strobe_import_gecko},
+    {"instruments", strobe_import_instruments},
     {"matrix-events", strobe_import_matrix_events},
     {"matrix-log", strobe_import_matrix_log},
     {"perf", strobe_import_perf},

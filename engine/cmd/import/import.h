@@ -18,6 +18,7 @@ int strobe_import_btrace3(int argc, char **argv);
 int strobe_import_collapsed(int argc, char **argv);
 int strobe_import_ftrace(int argc, char **argv);
 int strobe_import_gecko(int argc, char **argv);
+int strobe_import_instruments(int argc, char **argv);
 int strobe_import_matrix_events(int argc, char **argv);
 int strobe_import_matrix_log(int argc, char **argv);
 int strobe_import_perf(int argc, char **argv);
