@@ -110,6 +110,7 @@ DIRECTORIES = {
     "engine/trace/import/btrace3": ["unit/import/test_*", "suite cli"],
     "engine/trace/import/collapsed": ["unit/import/test_*", "suite cli"],
     "engine/trace/import/gecko": ["unit/import/test_*", "suite cli"],
+    "engine/trace/import/instruments": ["unit/import/test_*", "suite cli"],
     "engine/trace/import/perf": ["unit/import/test_*", "suite cli"],
     "engine/trace/import/simpleperf": ["unit/import/test_*", "suite cli"],
     "engine/trace/import/systrace": ["unit/import/test_*", "suite cli"],
