@@ -75,6 +75,7 @@ def list_cases(build, inputs):
         imports_to("import_simpleperf", "simpleperf", "shop.simpleperf", "o.json"),
         imports_to("import_gecko", "gecko", "page.gecko.json", "o.strobe"),
         imports_to("import_collapsed", "collapsed", "shop.collapsed", "o.folded"),
+        imports_to("import_btrace_ios", "btrace-ios", "shop.btrace-ios", "o.strobe"),
         imports_to("import_instruments", "instruments", "shop.instruments.xml", "o.strobe"),
         Case("import_matrix", [strobe, "import", "matrix-events", f"{imports}/matrix.events"]),
         Case("report_session", [strobe, "report", session]),

@@ -109,6 +109,7 @@ DIRECTORIES = {
     "engine/trace/import/btrace": ["unit/import/test_*", "suite golden", "suite cli"],
     "engine/trace/import/btrace3": ["unit/import/test_*", "suite cli"],
     "engine/trace/import/collapsed": ["unit/import/test_*", "suite cli"],
+    "engine/trace/import/btraceios": ["unit/import/test_*", "sim/policy/test_btrace_ios_files"],
     "engine/trace/import/gecko": ["unit/import/test_*", "suite cli"],
     "engine/trace/import/instruments": ["unit/import/test_*", "suite cli"],
     "engine/trace/import/perf": ["unit/import/test_*", "suite cli"],

@@ -68,8 +68,9 @@ struct ins_binary {
 /* An open element. */
 struct ins_element {
     enum ins_kind kind;
-    uint32_t id;    /* of `ids`; UINT32_MAX: it has none */
-    uint64_t value; /* NO_VALUE: not known yet */
+    bool is_reference; /* its value is that of another element, if that is defined */
+    uint32_t id;       /* of `ids`; UINT32_MAX: it has none */
+    uint64_t value;    /* NO_VALUE: not known yet */
     size_t text_bytes;
     char text[TEXT_BYTES];
     /* Of a frame: its name, address and binary. Of a stack: the first of its frames. */
@@ -293,6 +294,7 @@ static void XMLCALL ins_begin(void *ctx, const char *name, const char **attribut
         .kind = ins_kind_of(name), .id = UINT32_MAX, .value = NO_VALUE, .binary = NO_VALUE, .first = s->frame_count};
     if (e->kind == INS_OTHER)
         return;
+    e->is_reference = ref != NULL;
     if (ref) {
         e->value = ins_lookup(s, ref, e->kind);
         return;
@@ -503,15 +505,16 @@ static void XMLCALL ins_end(void *ctx, const char *name)
     if (!s->depth || s->stopped)
         return;
     struct ins_element *e = &s->open[--s->depth], *around = s->depth ? &s->open[s->depth - 1] : &none;
-    bool known = e->value != NO_VALUE;
-    switch (e->kind) {
+    if (e->is_reference)
+        s->frame_count = e->first; /* such an element should be empty */
+    switch (e->is_reference ? INS_OTHER : e->kind) {
     case INS_ROW: end_ins_row(s); return;
     case INS_TIME:
     case INS_TID:
     case INS_PID:
-    case INS_WEIGHT: e->value = known ? e->value : ins_number(e); break;
-    case INS_STATE: e->value = known ? e->value : is_running(e); break;
-    case INS_FRAME: e->value = known ? e->value : end_ins_frame(s, e, e->binary); break;
+    case INS_WEIGHT: e->value = ins_number(e); break;
+    case INS_STATE: e->value = is_running(e); break;
+    case INS_FRAME: e->value = end_ins_frame(s, e, e->binary); break;
     case INS_STACK: e->value = end_ins_stack(s, e); break;
     default: break;
     }
