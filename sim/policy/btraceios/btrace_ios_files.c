@@ -122,7 +122,7 @@ static bool put_stacks(sqlite3 *db, const struct sim_btrace_ios_dump *d)
     return fits;
 }
 
-static bool put_threads(sqlite3 *db, const struct sim_btrace_ios_dump *d)
+static bool put_database_threads(sqlite3 *db, const struct sim_btrace_ios_dump *d)
 {
     sqlite3_stmt *insert = NULL;
     struct strobe_idmap seen = {0};
@@ -153,7 +153,7 @@ static bool fill_database(sqlite3 *db, const struct sim_btrace_ios_dump *d, uint
              (unsigned long long)METHOD_BYTES * (STROBE_KIND_COUNT + d->scenario->method_count));
     return sqlite3_exec(db, create_tables, NULL, NULL, NULL) == SQLITE_OK &&
            sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK &&
-           sqlite3_exec(db, facts, NULL, NULL, NULL) == SQLITE_OK && put_threads(db, d) && put_stacks(db, d) &&
+           sqlite3_exec(db, facts, NULL, NULL, NULL) == SQLITE_OK && put_database_threads(db, d) && put_stacks(db, d) &&
            put_rows(db, d) && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
