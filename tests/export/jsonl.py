@@ -29,10 +29,12 @@ def check_fields(lines):
     return check("lines of a kind have the same fields", True)
 
 
-def check_times(lines):
+def check_times(lines, duration):
     wrong = [line for line in lines if "begin_ns" in line and not
              (0 <= line["begin_ns"] <= line["end_ns"] and line["end_ns"] - line["begin_ns"] == line["duration_ns"])]
     check("times are in order", not wrong, wrong[:1])
+    late = [line for line in lines if line.get("begin_ns", 0) > duration]
+    check("times are since the session's begin", not late, late[:1])
 
 
 def check_nesting(slices):
@@ -67,7 +69,7 @@ def check_session(lines, report):
     check("the first line is the capture", lines[0]["kind"] == "capture" and len(by_kind["capture"]) == 1)
     capture = by_kind["capture"][0]
     check_fields(lines)
-    check_times(lines)
+    check_times(lines, capture["duration_ns"])
     check_nesting(by_kind["slice"])
     check_methods(by_kind["slice"], report)
     counted = sum(line["count"] for line in by_kind["sample"])

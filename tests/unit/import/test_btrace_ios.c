@@ -175,7 +175,7 @@ static void contention_of_a_lock_is_a_wait(void **state)
 {
     (void)state;
     begin_database(3);
-    lock_row(0x70, STROBE_BTRACE_IOS_MUTEX_RELEASE, 250, 9, 1, 6); /* of another lock */
+    lock_row(0x99, STROBE_BTRACE_IOS_MUTEX_RELEASE, 250, 9, 1, 6); /* of another lock */
     lock_row(0x77, STROBE_BTRACE_IOS_MUTEX_RELEASE, 200, 9, 1, 6);
     lock_row(0x77, STROBE_BTRACE_IOS_MUTEX_RELEASE, 305, 9, 1, 7); /* written after the wait has ended */
     lock_row(0x77, STROBE_BTRACE_IOS_MUTEX_CONTENTION, 300, 40, 2, 5);
