@@ -55,24 +55,6 @@ static void close_both(void)
     played_close(&p);
 }
 
-/* Writes the calls that the claim has open at a time, as "a;b;c". */
-static void claimed_stack(const struct sim_track *t, uint64_t time_ns, char *out, size_t bytes)
-{
-    uint32_t open[256], depth = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < t->event_count && t->events[i].time_ns <= time_ns; i++) {
-        if (t->events[i].name == SIM_CALL_END)
-            depth--;
-        else
-            open[depth++] = t->events[i].name;
-        assert_true(depth < 256);
-    }
-    out[0] = 0;
-    for (uint32_t i = 0; i < depth; i++)
-        n += (size_t)snprintf(out + n, bytes - n, "%s%s", i ? ";" : "", p.reconstruction.names.texts[open[i]]);
-    assert_true(n < bytes);
-}
-
 static void shown_stack(uint32_t stack, char *out, size_t bytes)
 {
     uint64_t frames[STROBE_STACK_DEPTH_MAX];
@@ -98,7 +80,7 @@ static size_t assert_stacks_as_claimed(const struct sim_track *claim, const stru
     for (size_t i = 0; i + 1 < t->item_count; i++) {
         const struct strobe_record *r = &t->items[i].record;
         bool again = t->items[i + 1].record.ticks == r->ticks || (i && t->items[i - 1].record.ticks == r->ticks);
-        claimed_stack(claim, r->ticks, claimed, sizeof claimed);
+        calls_at(&p.reconstruction, claim, r->ticks, claimed, sizeof claimed);
         shown_stack(r->stack, shown, sizeof shown);
         if (again || !shown[0])
             continue;
