@@ -41,7 +41,7 @@ explore_flags := -O1 -fsanitize=thread -fno-sanitize=address,undefined -DSTROBE_
 # The hooks define functions that fortified headers of the C library define inline.
 pic          := -U_FORTIFY_SOURCE -fPIC -fvisibility=hidden -fexceptions -ftls-model=initial-exec
 ldflags      := -pthread
-trace_libs   := -ldw -lelf -liberty -lz -ldl -lm
+trace_libs   := -ldw -lelf -liberty -lexpat -lsqlite3 -lz -ldl -lm
 preload_libs := -ldl
 # Symbols that a player exports to the Android runtime that it loads (sim/genuine/runtime.c, sim/genuine/binder.c).
 transact     := _ZN7android14IPCThreadState8transactEijRKNS_6ParcelEPS1_j
@@ -107,7 +107,7 @@ attach_src  := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) 
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/trace/export/*/*.c \
                  engine/watch/*.c)
 player_src  := sim/player/main.c
-sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
+sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/policy/*/*.c sim/score/*.c \
                  sim/trial/*.c sim/learn/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
                $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
 cmd_src     := $(wildcard engine/cmd/*.c $(patsubst %,engine/cmd/%/*.c,import capture attach record)) \
@@ -124,7 +124,7 @@ support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 # Suites that test the tools instead of the engine. Target: test-tools. base.sh builds the tree again for each planted
 # fault, so it runs only with FULL=1, as in the nightly run.
-tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner) $(if $(FULL),tests/gate/base.sh)
+tool_suites := $(patsubst %,tests/%/run.sh,compilers fleet gate mutants readme runner) $(if $(FULL),tests/gate/base.sh)
 # Two long suites with a target each: programs and test-calibrate. No other suite runs beside them.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 # What a suite measures in real time, by itself, is a script of its own beside run.sh.

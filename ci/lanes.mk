@@ -76,7 +76,8 @@ helgrind: $(threaded) | deps-sanitize ## unit tests under valgrind's helgrind: m
 arm64         := $B-arm64
 arm64_root    := $(abspath $(arm64))/sysroot
 arm64_debs    := libcmocka-dev libcmocka0 libdw-dev libdw1 libelf-dev libelf1 zlib1g-dev zlib1g \
-                 libunwind-dev libunwind8 libiberty-dev liblzma5 libbz2-1.0
+                 libunwind-dev libunwind8 libiberty-dev liblzma5 libbz2-1.0 libexpat1-dev libexpat1 \
+                 libsqlite3-dev libsqlite3-0
 arm64_tool    := aarch64-linux-gnu-
 # Unless FULL=1, this build uses HASTE=yes and omits the programs of the explorer, which no emulated test runs. HASTE
 # leaves the shared libraries alone: they are released, and tests/arm64 checks their memory orders.

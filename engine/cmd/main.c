@@ -12,6 +12,7 @@ const struct strobe_cmd strobe_cmds[] = {
     {"capture", strobe_cmd_capture, "capture a running app, on a device or here", strobe_usage_capture},
     {"report", strobe_cmd_report, "print threads, hottest methods, longest waits and losses", strobe_usage_report},
     {"convert", strobe_cmd_convert, "make a trace of a session, for a viewer", strobe_usage_convert},
+    {"export", strobe_cmd_export, "write many captures as JSON lines, for a data base", strobe_usage_export},
     {"diff", strobe_cmd_diff, "compare captures, and say which differences are real", strobe_usage_diff},
     {"merge", strobe_cmd_merge, "join sessions and traces of the system on one timeline", strobe_usage_merge},
     {"doctor", strobe_cmd_doctor, "what this machine allows, and what a program is", strobe_usage_doctor},

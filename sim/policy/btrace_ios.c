@@ -3,9 +3,11 @@
 
 #include "engine/base/mix.h"
 #include "engine/host/host.h"
+#include "engine/trace/import/btraceios/btrace_ios.h"
 #include "engine/util/array.h"
 #include "sim/policy/btrace.h"
 #include "sim/policy/btrace_ios_store.h"
+#include "sim/policy/btraceios/btrace_ios_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,11 +87,18 @@ static uint32_t ios_walk(const struct sim_vthread *v, uint64_t sp, uint64_t fp, 
     return count;
 }
 
-static bool ios_put_record(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t time_ns,
+/* Returns what a row says of a lock. */
+static uint64_t ios_lock_word(uint64_t what, enum strobe_btrace_ios_action action)
+{
+    return (what & ((UINT64_C(1) << STROBE_BTRACE_IOS_LOCK_BITS) - 1)) | (uint64_t)action
+                                                                             << STROBE_BTRACE_IOS_LOCK_BITS;
+}
+
+static bool ios_put_record(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t lock, uint64_t time_ns,
                            uint64_t cpu_ns, const uint64_t *frames, uint32_t count)
 {
     struct sim_btrace_item item = {
-        .time_ns = time_ns, .cpu_ns = cpu_ns, .tid = l->tid, .thread = l->number, .table = table};
+        .time_ns = time_ns, .cpu_ns = cpu_ns, .tid = l->tid, .thread = l->number, .table = table, .lock = lock};
     bool stored = sim_btrace_ios_put(&a->store, item, frames, count);
     l->samples += stored;
     return stored;
@@ -112,24 +121,24 @@ static uint32_t ios_take_stack(struct ios *a, struct local *l, uint64_t period_n
     return count;
 }
 
-static void ios_sample_self(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t period_ns,
-                            bool forced)
+static void ios_sample_self(struct ios *a, struct local *l, enum sim_btrace_table table, uint64_t lock,
+                            uint64_t period_ns, bool forced)
 {
     uint64_t frames[SIM_BTRACE_IOS_DEPTH];
     uint32_t count = ios_take_stack(a, l, period_ns, forced, frames);
     if (count)
-        ios_put_record(a, l, table, l->access_ns, sim_cpu_ns(l->v->thread), frames, count);
+        ios_put_record(a, l, table, lock, l->access_ns, sim_cpu_ns(l->v->thread), frames, count);
 }
 
 /* Samples main after it had to wait for a lock. */
-static void sample_contention(struct ios *a, struct local *l)
+static void sample_contention(struct ios *a, struct local *l, uint64_t lock)
 {
     uint64_t frames[SIM_BTRACE_IOS_DEPTH];
     uint32_t count = ios_take_stack(a, l, PERIOD_NS, true, frames);
     uint64_t cpu_ns = sim_cpu_ns(l->v->thread);
     if (count) {
-        ios_put_record(a, l, SIM_BTRACE_LOCK, l->access_ns, cpu_ns, frames, count);
-        ios_put_record(a, l, SIM_BTRACE_LOCK, l->contended_ns, cpu_ns, frames, count);
+        ios_put_record(a, l, SIM_BTRACE_LOCK, lock, l->access_ns, cpu_ns, frames, count);
+        ios_put_record(a, l, SIM_BTRACE_LOCK, lock, l->contended_ns, cpu_ns, frames, count);
     }
 }
 
@@ -150,9 +159,9 @@ static void ios_point(struct sim_tracer *t, struct sim_vthread *v, enum strobe_k
         return;
     sim_btrace_charge(v, a->costs.hook);
     if (!memory)
-        ios_sample_self(a, l, SIM_BTRACE_DATE, PERIOD_NS, false);
+        ios_sample_self(a, l, SIM_BTRACE_DATE, 0, PERIOD_NS, false);
     else if (address_counts(a, arg))
-        ios_sample_self(a, l, SIM_BTRACE_MEM, a->options.memory_period_ns, false);
+        ios_sample_self(a, l, SIM_BTRACE_MEM, 0, a->options.memory_period_ns, false);
 }
 
 static bool ios_is_lock(enum strobe_kind kind)
@@ -178,7 +187,6 @@ static void ios_scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t 
                           uint64_t what, enum strobe_wake how)
 {
     (void)token;
-    (void)what;
     struct ios *a = ios_of(t);
     struct local *l = v->tracer;
     if (!l || (!ios_is_lock(kind) && kind != STROBE_KIND_COND))
@@ -186,9 +194,14 @@ static void ios_scope_end(struct sim_tracer *t, struct sim_vthread *v, uint32_t 
     if (ios_is_lock(kind))
         a->main_lock = 0;
     if (l->is_main && ios_is_lock(kind) && how != STROBE_WAKE_NONE)
-        sample_contention(a, l);
+        sample_contention(a, l,
+                          ios_lock_word(what, kind == STROBE_KIND_RWLOCK ? STROBE_BTRACE_IOS_WRITE_CONTENTION
+                                                                         : STROBE_BTRACE_IOS_MUTEX_CONTENTION));
     else
-        ios_sample_self(a, l, SIM_BTRACE_LOCK, PERIOD_NS, false);
+        ios_sample_self(
+            a, l, SIM_BTRACE_LOCK,
+            ios_lock_word(what, kind == STROBE_KIND_COND ? STROBE_BTRACE_IOS_COND_WAIT : STROBE_BTRACE_IOS_MUTEX_LOCK),
+            PERIOD_NS, false);
 }
 
 static void ios_release(struct sim_tracer *t, struct sim_vthread *v, uint64_t what, enum strobe_release how)
@@ -202,8 +215,13 @@ static void ios_release(struct sim_tracer *t, struct sim_vthread *v, uint64_t wh
     bool within = class == SIM_WHAT_LOCK && a->run->scenario->ops[v->op].kind == SIM_OP_WAIT;
     if (!l || within || (!lock && class != SIM_WHAT_QUEUE))
         return;
+    bool contended = lock && a->main_lock == what;
+    enum strobe_btrace_ios_action action = class == SIM_WHAT_COND ? STROBE_BTRACE_IOS_COND_SIGNAL
+                                           : contended            ? STROBE_BTRACE_IOS_MUTEX_RELEASE
+                                                                  : STROBE_BTRACE_IOS_MUTEX_UNLOCK;
     sim_btrace_charge(v, a->costs.hook);
-    ios_sample_self(a, l, lock ? SIM_BTRACE_LOCK : SIM_BTRACE_DISPATCH, PERIOD_NS, lock && a->main_lock == what);
+    ios_sample_self(a, l, lock ? SIM_BTRACE_LOCK : SIM_BTRACE_DISPATCH, lock ? ios_lock_word(what, action) : 0,
+                    PERIOD_NS, contended);
 }
 
 /* ---- the registry ---- */
@@ -262,7 +280,7 @@ static bool sample_stopped(struct ios *a, struct local *l)
     uint32_t count = 1 + ios_walk(l->v, regs.sp, regs.fp, &frames[1], SIM_BTRACE_IOS_DEPTH - 1);
     uint64_t now_ns = sim_now();
     sim_compute((uint64_t)(a->costs.sample + count * a->costs.frame_known + 0.5));
-    return ios_put_record(a, l, SIM_BTRACE_CPU, now_ns, l->info_cpu_us * US, frames, count);
+    return ios_put_record(a, l, SIM_BTRACE_CPU, 0, now_ns, l->info_cpu_us * US, frames, count);
 }
 
 static void ios_visit_thread(struct ios *a, struct local *l, uint64_t pass_ns)
@@ -389,18 +407,23 @@ static void count_samples(const struct ios *a, struct sim_tracks *out)
     }
 }
 
+static struct sim_btrace_ios_dump ios_dump(const struct ios *a, const struct sim_run *run)
+{
+    return (struct sim_btrace_ios_dump){.rows = a->store.rows,
+                                        .count = a->store.row_count,
+                                        .stacks = &a->store.stacks,
+                                        .scenario = run->scenario,
+                                        .method_at = method_at,
+                                        .thread_name = ios_thread_name,
+                                        .ctx = a};
+}
+
 static enum strobe_status ios_reconstruct(struct sim_tracer *t, struct sim_run *run, struct sim_tracks *out,
                                           struct strobe_error *error)
 {
     struct ios *a = ios_of(t);
     sim_btrace_ios_drain(&a->store);
-    struct sim_btrace_ios_dump dump = {.rows = a->store.rows,
-                                       .count = a->store.row_count,
-                                       .stacks = &a->store.stacks,
-                                       .scenario = run->scenario,
-                                       .method_at = method_at,
-                                       .thread_name = ios_thread_name,
-                                       .ctx = a};
+    struct sim_btrace_ios_dump dump = ios_dump(a, run);
     if (a->failed || a->store.failed || sim_btrace_ios_build(&dump, out) != STROBE_OK) {
         strobe_error_set(error, "out of memory");
         return STROBE_IO;
@@ -410,6 +433,19 @@ static enum strobe_status ios_reconstruct(struct sim_tracer *t, struct sim_run *
     out->bytes = sim_btrace_ios_bytes(&a->store);
     count_samples(a, out);
     return STROBE_OK;
+}
+
+/* Writes the trace of the reconstructed timeline, and the database that the collector leaves. */
+static enum strobe_status ios_save(struct sim_tracer *t, struct sim_run *run, const char *folder,
+                                   struct strobe_error *error)
+{
+    const struct ios *a = ios_of(t);
+    struct sim_btrace_ios_dump dump = ios_dump(a, run);
+    uint32_t main_tid = 0;
+    for (size_t i = 0; i < a->local_count && !main_tid; i++)
+        main_tid = a->locals[i]->is_main ? a->locals[i]->tid : 0;
+    enum strobe_status status = sim_btrace_save(t, run, folder, error);
+    return status == STROBE_OK ? sim_btrace_ios_write(&dump, main_tid, folder, run->options.replace, error) : status;
 }
 
 static void close_ios(struct sim_tracer *t)
@@ -440,7 +476,7 @@ struct sim_tracer *sim_btrace_ios_open(const struct sim_btrace_ios_options *opti
         .scope_end = ios_scope_end,
         .release = ios_release,
         .reconstruct = ios_reconstruct,
-        .save = sim_btrace_save,
+        .save = ios_save,
         .close = close_ios,
         .policy = "btrace-ios",
         .interval_main_ns = PERIOD_NS,

@@ -143,7 +143,7 @@ static void drain_item(struct sim_btrace_ios_store *s, const struct sim_btrace_i
         s->failed = 1;
         return;
     }
-    s->rows[s->row_count] = (struct sim_btrace_row){time, time, cpu, cpu, item->tid, stack, item->table};
+    s->rows[s->row_count] = (struct sim_btrace_row){time, time, cpu, cpu, item->tid, stack, item->table, item->lock};
     if (sampler)
         note_row(s, item->thread, s->row_count);
     s->row_count++;

@@ -28,6 +28,7 @@ struct sim_btrace_item {
     uint32_t tid, thread; /* thread: a small number, unique in the run */
     uint32_t ring;        /* 0: the sampler's; then tables and sub-buffers in order of drain */
     enum sim_btrace_table table;
+    uint64_t lock; /* see struct sim_btrace_row */
 };
 
 struct sim_btrace_ios_store {

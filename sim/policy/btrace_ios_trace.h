@@ -42,6 +42,7 @@ struct sim_btrace_row {
     uint32_t tid;
     uint32_t stack; /* frames are addresses */
     enum sim_btrace_table table;
+    uint64_t lock; /* of a lock: its id in 48 bits, and the action (enum strobe_btrace_ios_action) above */
 };
 
 struct sim_btrace_ios_dump {

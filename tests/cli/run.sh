@@ -51,7 +51,7 @@ is_refused no_command 'which command' "$strobe"
 is_refused unknown_command 'no such command: frobnicate' "$strobe" frobnicate
 is_refused unknown_help 'no such command: frobnicate' "$strobe" help frobnicate
 is_refused help_of_two 'one command' "$strobe" help record report
-for command in run compare explore learn record capture convert diff merge report symbolize import doctor; do
+for command in run compare explore learn record capture convert export diff merge report symbolize import doctor; do
     is_refused "unknown_option_$command" 'no such option: --frobnicate' "$strobe" $command --frobnicate
     is_refused "unknown_letter_$command" 'no such option: -Z' "$strobe" $command -Z
 done
@@ -119,11 +119,12 @@ is_refused import_contract 'expected documented or upstream' "$strobe" import ma
 is_refused record_to_no_name 'record: -o: expected a file name' "$strobe" record -o '' -- true
 is_refused record_session_to_no_name 'record: -o: expected a file name' "$strobe" record --no-convert -o '' -- true
 : >nothing
+echo '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>' >entities.xml
 for kind in matrix-events matrix-log; do
     is_refused "import_${kind}_of_an_empty_file" 'nothing: is empty, expected' "$strobe" import $kind nothing
 done
 is_refused merge_of_an_empty_file 'nothing: empty, expected a session' "$strobe" merge nothing -o x
-for kind in btrace3 perf simpleperf gecko collapsed; do
+for kind in btrace3 btrace-ios perf simpleperf gecko collapsed instruments; do
     is_refused "import_${kind}_of_nothing" 'which file' "$strobe" import $kind -o x.strobe
     is_refused "import_${kind}_to_nowhere" 'where to' "$strobe" import $kind nothing
     is_refused "import_${kind}_of_an_empty_file" 'nothing: ' "$strobe" import $kind nothing -o x.strobe
@@ -136,6 +137,22 @@ is_refused import_perf_of_two 'one file at a time' "$strobe" import perf a b -o 
 is_refused import_perf_pid 'expected the number of a process' "$strobe" import perf --pid 0 a -o x.strobe
 is_refused import_collapsed_threads 'expected auto, first or none' "$strobe" import collapsed --threads x a -o x.strobe
 is_refused import_collapsed_unit 'expected a time such as 1ms' "$strobe" import collapsed --unit 0ns a -o x.strobe
+is_refused import_instruments_pid 'expected the number of a process' \
+    "$strobe" import instruments --pid x a -o x.strobe
+is_refused import_instruments_with_entities 'entities.xml: line 1: a document type declaration' \
+    "$strobe" import instruments entities.xml -o x.strobe
+is_refused import_btrace_ios_trace 'expected a number from 0 to 255' \
+    "$strobe" import btrace-ios --trace 256 a -o x.strobe
+is_refused import_btrace_ios_of_another_trace 'trace 9 is not in the database, which has 1' \
+    "$strobe" import btrace-ios --trace 9 "$home/fixtures/imports/shop.btrace-ios" -o x.strobe
+if wanted import_reports_a_log_that_is_not_read; then
+    cp "$home/fixtures/imports/shop.btrace-ios" logged.sqlite
+    printf 1234 >logged.sqlite-wal
+    run "$strobe" import btrace-ios logged.sqlite -o logged.strobe
+    [[ $status == 0 && $(<err) == *'logged.sqlite: bytes of a write-ahead log beside it, not read: 4'* ]] && fault= ||
+        fault="status $status: $(<err)"
+    verdict import_reports_a_log_that_is_not_read "$fault"
+fi
 is_refused import_samples_onto_themselves 'is also the input' \
     "$strobe" import collapsed "$home/fixtures/imports/shop.collapsed" -fo "$home/fixtures/imports/shop.collapsed"
 is_refused import_samples_format 'expected perfetto, chrome, speedscope, folded or session' \
@@ -144,7 +161,7 @@ is_refused import_samples_deflate '--deflate is for the perfetto format' "$strob
 if wanted import_samples_are_sessions; then
     fault=
     for file in btrace3:notify.btrace3 perf:perf.txt simpleperf:shop.simpleperf gecko:page.gecko.json \
-        collapsed:shop.collapsed; do
+        collapsed:shop.collapsed instruments:shop.instruments.xml btrace-ios:shop.btrace-ios; do
         "$strobe" import "${file%:*}" "$home/fixtures/imports/${file#*:}" -qfo samples.strobe >out 2>err ||
             fault+=" $file: $(<err)"
         "$strobe" report --verbose samples.strobe >out 2>err || fault+=" $file: report: $(<err)"

@@ -15,6 +15,7 @@ exported=()
 # export_session NAME SESSION
 export_session() {
     "$strobe" convert -q "$2" -o "$work/$1.pb.gz" && "$strobe" convert -q "$2" -o "$work/$1.firefox.json" &&
+        "$strobe" export --jsonl "$2" -o "$work/$1.jsonl" &&
         "$strobe" report --json --top 0 "$2" >"$work/$1.report.json" || fail "$1: not exported"
     exported+=("$1")
 }
@@ -30,6 +31,46 @@ while read -r verdict name; do
     [[ $verdict == pass ]] && pass || fail "$name"
 done < <(tests/export/check.py "$work" "${exported[@]}" 2>&1)
 ((passed > 100)) || fail "only $passed checks of ${exported[*]}"
+while read -r verdict name; do
+    [[ $verdict == pass ]] && pass || fail "$name"
+done < <(tests/export/jsonl.py "$work" "${exported[@]}" 2>&1)
+
+# ---- JSON lines of several captures
+
+lab=$work/lab/session.strobe ordinary=$work/ordinary.strobe
+check labels_are_of_the_captures_that_follow bash -c "'$strobe' export --jsonl --only capture --set app_version=1 \
+    --set device='a \"b\"' '$lab' --set app_version=2 --set os=14 '$ordinary' >'$work/two.jsonl'"
+check labels_are_fields python3 - "$work" <<'PYTHON'
+import json, sys
+lab, ordinary = map(json.loads, open(sys.argv[1] + "/two.jsonl"))
+assert (lab["app_version"], lab["device"], lab["os"]) == ("1", 'a "b"', None), lab
+assert (ordinary["app_version"], ordinary["device"], ordinary["os"]) == ("2", 'a "b"', "14"), ordinary
+assert list(lab) == list(ordinary) and lab["capture"].endswith("lab/session.strobe")
+PYTHON
+"$strobe" export --jsonl --only slice,finding "$lab" -o "$work/some.jsonl"
+check some_kinds_are_those_lines cmp "$work/some.jsonl" <(grep -E '^.{9}(slice|finding)"' "$work/lab.jsonl")
+cat "$work/lab.jsonl" "$work/ordinary.jsonl" >"$work/joined.jsonl"
+"$strobe" export --jsonl "$lab" "$ordinary" >"$work/both.jsonl"
+check captures_follow_each_other cmp "$work/both.jsonl" "$work/joined.jsonl"
+check a_label_is_no_field bash -c "for field in \$(python3 -c '
+import json, sys
+print(*{key for text in open(sys.argv[1]) for key in json.loads(text) if key not in (\"app_version\", \"device\")})
+    ' '$work/both.jsonl'); do
+        ! '$strobe' export --jsonl --set \$field=1 '$lab' 2>/dev/null || { echo \$field; exit 1; }
+    done"
+for label in =1 a 1a=1 A=1 a= "a=$(printf '%256s' x)" $'a=\n'; do
+    check "a_label_is_refused" refused 2 'expected ' "$strobe" export --jsonl --set "$label" "$lab"
+done
+check a_label_needs_a_capture refused 2 'expected a capture after' "$strobe" export --jsonl "$lab" --set a=1
+check an_export_needs_a_format refused 2 'which format' "$strobe" export "$lab"
+check an_export_needs_captures refused 2 'which captures' "$strobe" export --jsonl
+check an_export_of_other_kinds refused 2 'expected some of' "$strobe" export --jsonl --only slice,stack "$lab"
+check a_capture_is_exported_once refused 2 'is given twice' "$strobe" export --jsonl "$lab" "$ordinary" "$lab"
+check a_capture_is_not_overwritten refused 2 'is also a capture' "$strobe" export --jsonl -f "$lab" -o "$lab"
+check lines_are_not_overwritten refused 2 'exists already' "$strobe" export --jsonl "$lab" -o "$work/both.jsonl"
+check a_broken_capture_ends_it refused 2 "tests/export/run.sh: " \
+    "$strobe" export --jsonl "$lab" tests/export/run.sh -o "$work/none.jsonl"
+check nothing_of_it_is_left bash -c "! compgen -G '$work/none.jsonl*'"
 
 # ---- several processes, parts, other inputs
 
@@ -38,6 +79,8 @@ cp "$work/ordinary.strobe" "$work/folder.strobe/main.strobe"
 cp "$work/lab/session.strobe" "$work/folder.strobe/other.strobe"
 "$strobe" convert -q "$work/folder.strobe" -o "$work/folder.firefox.json"
 "$strobe" convert -q "$work/folder.strobe" -o "$work/folder.pb.gz"
+check sessions_of_a_folder_are_captures bash -c "[[ \$('$strobe' export --jsonl --only capture '$work/folder.strobe' |
+    grep -c '\"capture\":\"[^\"]*folder.strobe/\(main\|other\).strobe\"') == 2 ]]"
 check processes_are_apart python3 - "$work" <<'PYTHON'
 import gzip, json, sys
 profile = json.load(open(sys.argv[1] + "/folder.firefox.json"))

@@ -83,8 +83,10 @@ for (const [policy, expected] of Object.entries(policies)) {
 const captures = [
   ['art-trace', 'shop.trace', 'com.example.shop.Api.get(I)V', 3800],
   ['btrace3', 'notify.btrace3', 'waiter_run', 102398],
+  ['btrace-ios', 'shop.btrace-ios', 'Lab+0x100000b11', 5240],
   ['collapsed', 'shop.collapsed', 'Json.parse', 41000],
   ['gecko', 'page.gecko.json', 'Renderer::Update', 1500],
+  ['instruments', 'shop.instruments.xml', 'Json.parse(_:)', 1500],
   ['perf', 'perf.txt', 'work', 49073],
   ['simpleperf', 'shop.simpleperf', 'com.example.shop.Cart.load', 25000]];
 for (const [kind, source, method, total] of captures) {

@@ -37,6 +37,8 @@ const char strobe_usage_import[] =
     "\n"
     "btrace3: a capture of btrace 3.0 of Android: its file `sampling`. A second file is its\n"
     "  mapping; by default the one beside it, with `-mapping` after its name\n"
+    "btrace-ios: a database of btrace 3.0 of iOS (`btrace.sqlite`); names of functions come from\n"
+    "  `strobe symbolize --dsym`\n"
     "perf: text of `perf script`, with or without call chains, of any fields; also context\n"
     "  switches (`--show-switch-events`, sched:sched_switch) and tasks (`--show-task-events`)\n"
     "simpleperf: what `simpleperf report-sample --protobuf --show-callchain` writes; also context\n"
@@ -44,18 +46,21 @@ const char strobe_usage_import[] =
     "gecko: a profile of Firefox's profiler, processed or raw, as JSON that is not compressed\n"
     "collapsed: stacks as for flame graphs, `a;b;c 12` a line; they have no times, so each stack\n"
     "  is shown for its weight, one after the other\n"
+    "instruments: a table of time profiles, as XML of `xcrun xctrace export --xpath`; see the page\n"
     "  --event NAME            perf, simpleperf: the event whose samples are read (that with most)\n"
-    "  --pid N                 perf, simpleperf, gecko: the process to import (the largest)\n"
+    "  --pid N                 perf, simpleperf, gecko, instruments: the process to import (the\n"
+    "                          largest)\n"
+    "  --trace N               btrace-ios: the trace of the database (the last)\n"
     "  --unit TIME             collapsed: the time of the weight 1 (1ms)\n"
     "  --threads HOW           collapsed: first, the first frame is the thread; none, it is a\n"
     "                          function; auto, the thread if all have the form NAME-PID/TID,\n"
     "                          NAME-TID or [NAME tid=TID] (auto)\n"
-    "  Options of these five:\n"
+    "  Options of these seven:\n"
     "  -o, --output OUT        a session (*.strobe) or a trace; `-` is standard output\n"
     "  --format FORMAT         session, perfetto, chrome, speedscope or folded; the default\n"
     "                          follows from OUT's ending\n"
     "  --interval TIME         the interval of the samples; a pause of more than four is shown as\n"
-    "                          unseen (btrace3: 1ms; else that of the file)\n"
+    "                          unseen (btrace3, btrace-ios: 1ms; else that of the file)\n"
     "  --deflate, -f, --force, -q, --quiet  as above\n"
     "\n"
     "matrix-events: streams of Matrix's method events, one a line\n"
@@ -76,11 +81,13 @@ const char strobe_usage_import[] =
 
 const struct strobe_import strobe_imports[] = {
     {"art-trace", strobe_import_art_trace},
+    {"btrace-ios", strobe_import_btrace_ios},
     {"btrace2", strobe_import_btrace2},
     {"btrace3", strobe_import_btrace3},
     {"collapsed", strobe_import_collapsed},
     {"ftrace", strobe_import_ftrace},
     {"gecko", strobe_import_gecko},
+    {"instruments", strobe_import_instruments},
     {"matrix-events", strobe_import_matrix_events},
     {"matrix-log", strobe_import_matrix_log},
     {"perf", strobe_import_perf},

@@ -13,11 +13,13 @@ struct strobe_import {
 extern const struct strobe_import strobe_imports[];
 
 int strobe_import_art_trace(int argc, char **argv);
+int strobe_import_btrace_ios(int argc, char **argv);
 int strobe_import_btrace2(int argc, char **argv);
 int strobe_import_btrace3(int argc, char **argv);
 int strobe_import_collapsed(int argc, char **argv);
 int strobe_import_ftrace(int argc, char **argv);
 int strobe_import_gecko(int argc, char **argv);
+int strobe_import_instruments(int argc, char **argv);
 int strobe_import_matrix_events(int argc, char **argv);
 int strobe_import_matrix_log(int argc, char **argv);
 int strobe_import_perf(int argc, char **argv);

@@ -57,10 +57,10 @@ static int import_btrace3_files(const struct strobe_import_samples *q, const str
     strobe_sampled_interval(sampled, DEFAULT_INTERVAL_NS, 0);
     enum strobe_status status = strobe_btrace3_read(files, sampled, &stats, &of_mapping, &error);
     int exit_status;
-    if (status == STROBE_IO)
-        exit_status = strobe_complain("%s: not enough memory", q->input);
+    if (status != STROBE_OK && status != STROBE_IO && of_mapping)
+        exit_status = strobe_complain("%s: %s", mapping, error.text);
     else if (status != STROBE_OK)
-        exit_status = strobe_complain("%s: %s", of_mapping ? mapping : q->input, error.text);
+        exit_status = strobe_import_samples_refuse(q, status, &error);
     else
         exit_status = strobe_import_samples_write(q, sampled);
     if (exit_status == STROBE_EXIT_OK)

@@ -1,83 +1,53 @@
 /* `strobe import perf`: the text of `perf script`. */
 #include "engine/base/error.h"
-#include "engine/cmd/arguments.h"
-#include "engine/cmd/cmd.h"
 #include "engine/cmd/import/import.h"
 #include "engine/cmd/import/import_samples.h"
 
 #include "engine/trace/import/perf/perf_read.h"
-#include "engine/util/whole_file.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { EVENT = IMPORT_SAMPLES_OWN, PID };
 
 struct request {
     struct strobe_import_samples common;
     struct strobe_perf_options options;
+    struct strobe_perf_stats stats;
 };
 
-static int take_perf_option(struct request *q, int c)
+static int take_perf_option(struct strobe_import_samples *common, int c)
 {
-    uint64_t pid;
+    struct request *q = (struct request *)common;
     switch (c) {
     case EVENT: q->options.event = optarg; return 0;
-    case PID:
-        if (!strobe_parse_number(optarg, UINT32_MAX - 1, &pid) || !pid)
-            return strobe_complain("import: --pid %s: expected the number of a process", optarg);
-        q->options.pid = (uint32_t)pid;
-        return 0;
-    default: return strobe_import_samples_option(&q->common, c);
+    case PID: return strobe_import_samples_pid(&q->options.pid);
+    default: return strobe_import_samples_option(common, c);
     }
 }
 
-static void print_perf_stats(const struct request *q, const struct strobe_perf_stats *s)
+static void print_perf_stats(const struct strobe_import_samples *q)
 {
+    const struct strobe_perf_stats *s = &((const struct request *)q)->stats;
     char unknown[80], others[160];
     snprintf(unknown, sizeof unknown, "lines not understood, left out, the first is line %" PRIu64, s->first_unknown);
     snprintf(others, sizeof others, "samples of other events than %s, left out (--event selects one)", s->event);
-    strobe_import_samples_count(&q->common, s->other_events, others);
-    strobe_import_samples_count(&q->common, s->other_processes,
-                                "samples of other processes, left out (--pid selects one)");
-    strobe_import_samples_count(&q->common, s->without_time, "no times: each sample lasts one interval (--interval)");
-    strobe_import_samples_count(&q->common, s->lost, "samples that perf lost");
-    strobe_import_samples_count(&q->common, s->records, "other records of perf, left out");
-    strobe_import_samples_count(&q->common, s->refused, "samples without a valid time, left out");
-    strobe_import_samples_count(&q->common, s->unknown, unknown);
+    strobe_import_samples_count(q, s->other_events, others);
+    strobe_import_samples_count(q, s->other_processes, "samples of other processes, left out (--pid selects one)");
+    strobe_import_samples_count(q, s->without_time, "no times: each sample lasts one interval (--interval)");
+    strobe_import_samples_count(q, s->lost, "samples that perf lost");
+    strobe_import_samples_count(q, s->records, "other records of perf, left out");
+    strobe_import_samples_count(q, s->refused, "samples without a valid time, left out");
+    strobe_import_samples_count(q, s->unknown, unknown);
 }
 
-static int import_perf_text(struct request *q, const struct strobe_whole_file *file, struct strobe_sampled *sampled)
+static enum strobe_status read_perf_file(struct strobe_import_samples *common, const struct strobe_whole_file *file,
+                                         struct strobe_sampled *sampled, struct strobe_error *error)
 {
-    struct strobe_perf_stats stats;
-    struct strobe_error error = {""};
-    q->options.interval_ns = q->common.interval_ns ? q->common.interval_ns : 1000000;
-    enum strobe_status status = strobe_perf_read(file->at, file->bytes, &q->options, sampled, &stats, &error);
-    if (status == STROBE_IO)
-        return strobe_complain("%s: not enough memory", q->common.input);
-    if (status != STROBE_OK)
-        return strobe_complain("%s: %s", q->common.input, error.text);
-    int exit_status = strobe_import_samples_write(&q->common, sampled);
-    if (exit_status == STROBE_EXIT_OK)
-        print_perf_stats(q, &stats);
-    return exit_status;
-}
-
-static int import_perf(struct request *q)
-{
-    struct strobe_whole_file file;
-    struct strobe_sampled *sampled;
-    if (strobe_whole_file_open(q->common.input, &file) != STROBE_OK)
-        return strobe_complain("%s: %s", q->common.input, strerror(errno));
-    int exit_status = strobe_sampled_open(&sampled) == STROBE_OK
-                          ? import_perf_text(q, &file, sampled)
-                          : strobe_complain("%s: not enough memory", q->common.input);
-    strobe_sampled_close(sampled);
-    strobe_whole_file_close(&file);
-    return exit_status;
+    struct request *q = (struct request *)common;
+    q->options.interval_ns = common->interval_ns ? common->interval_ns : 1000000;
+    return strobe_perf_read(file->at, file->bytes, &q->options, sampled, &q->stats, error);
 }
 
 int strobe_import_perf(int argc, char **argv)
@@ -86,14 +56,7 @@ int strobe_import_perf(int argc, char **argv)
                                           {"event", required_argument, NULL, EVENT},
                                           {"pid", required_argument, NULL, PID},
                                           {NULL, 0, NULL, 0}};
+    static const struct strobe_import_samples_kind kind = {table, take_perf_option, read_perf_file, print_perf_stats};
     struct request q = {.common = {.kind = "perf"}};
-    for (int c; (c = strobe_any_option(argc, argv, table)) != -1;) {
-        if (c == 'h')
-            return strobe_print_usage(strobe_usage_import);
-        int bad = take_perf_option(&q, c);
-        if (bad)
-            return bad;
-    }
-    int bad = strobe_import_samples_arguments(&q.common, 1, argc, argv);
-    return bad ? bad : import_perf(&q);
+    return strobe_import_samples_run(&kind, &q.common, argc, argv);
 }

@@ -3,6 +3,7 @@
 
 #include "engine/cmd/arguments.h"
 #include "engine/cmd/cmd.h"
+#include "engine/cmd/import/import.h"
 
 #include "engine/store/session.h"
 #include "engine/trace/export/convert.h"
@@ -31,6 +32,15 @@ int strobe_import_samples_option(struct strobe_import_samples *q, int c)
         return 0;
     default: return STROBE_EXIT_BAD;
     }
+}
+
+int strobe_import_samples_pid(uint32_t *pid)
+{
+    uint64_t number;
+    if (!strobe_parse_number(optarg, UINT32_MAX - 1, &number) || !number)
+        return strobe_complain("import: --pid %s: expected the number of a process", optarg);
+    *pid = (uint32_t)number;
+    return 0;
 }
 
 static int choose_samples_format(struct strobe_import_samples *q)
@@ -122,6 +132,12 @@ static int write_samples(const struct strobe_import_samples *q, const char *made
     return status == STROBE_OK ? STROBE_EXIT_OK : strobe_complain("%s: %s", q->output, strerror(errno));
 }
 
+int strobe_import_samples_refuse(const struct strobe_import_samples *q, enum strobe_status status,
+                                 const struct strobe_error *error)
+{
+    return strobe_complain("%s: %s", q->input, status == STROBE_IO ? "not enough memory" : error->text);
+}
+
 int strobe_import_samples_write(const struct strobe_import_samples *q, struct strobe_sampled *sampled)
 {
     uint64_t samples = strobe_sampled_count(sampled), bytes = 0;
@@ -146,4 +162,44 @@ int strobe_import_samples_write(const struct strobe_import_samples *q, struct st
                 strcmp(q->output, "-") ? q->output : "standard output", samples, strobe_sampled_threads(sampled),
                 (double)bytes / 1e6);
     return exit_status;
+}
+
+static int import_samples_file(const struct strobe_import_samples_kind *kind, struct strobe_import_samples *q,
+                               const struct strobe_whole_file *file, struct strobe_sampled *sampled)
+{
+    struct strobe_error error = {""};
+    enum strobe_status status = kind->read(q, file, sampled, &error);
+    if (status != STROBE_OK)
+        return strobe_import_samples_refuse(q, status, &error);
+    int exit_status = strobe_import_samples_write(q, sampled);
+    if (exit_status == STROBE_EXIT_OK)
+        kind->print_stats(q);
+    return exit_status;
+}
+
+static int import_samples(const struct strobe_import_samples_kind *kind, struct strobe_import_samples *q)
+{
+    struct strobe_whole_file file;
+    struct strobe_sampled *sampled;
+    if (strobe_whole_file_open(q->input, &file) != STROBE_OK)
+        return strobe_complain("%s: %s", q->input, strerror(errno));
+    int exit_status = strobe_sampled_open(&sampled) == STROBE_OK ? import_samples_file(kind, q, &file, sampled)
+                                                                 : strobe_complain("%s: not enough memory", q->input);
+    strobe_sampled_close(sampled);
+    strobe_whole_file_close(&file);
+    return exit_status;
+}
+
+int strobe_import_samples_run(const struct strobe_import_samples_kind *kind, struct strobe_import_samples *q, int argc,
+                              char **argv)
+{
+    for (int c; (c = strobe_any_option(argc, argv, kind->options)) != -1;) {
+        if (c == 'h')
+            return strobe_print_usage(strobe_usage_import);
+        int bad = kind->take_option ? kind->take_option(q, c) : strobe_import_samples_option(q, c);
+        if (bad)
+            return bad;
+    }
+    int bad = strobe_import_samples_arguments(q, 1, argc, argv);
+    return bad ? bad : import_samples(kind, q);
 }

@@ -3,8 +3,12 @@
 #ifndef STROBE_CMD_IMPORT_IMPORT_SAMPLES_H
 #define STROBE_CMD_IMPORT_IMPORT_SAMPLES_H
 
+#include "engine/base/error.h"
 #include "engine/include/strobe/trace.h"
 #include "engine/trace/import/samples_store.h"
+#include "engine/util/whole_file.h"
+
+#include <getopt.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +41,31 @@ int strobe_import_samples_arguments(struct strobe_import_samples *q, int most, i
 /* Prints a count to standard error as `INPUT: what: N`, unless it is 0 or --quiet is given. */
 void strobe_import_samples_count(const struct strobe_import_samples *q, uint64_t count, const char *what);
 
+/* Takes the number of a process for an option --pid. Returns 0, or the exit status after a complaint. */
+int strobe_import_samples_pid(uint32_t *pid);
+
+/* Reports what `status` of a reader means for the input. Returns the exit status. */
+int strobe_import_samples_refuse(const struct strobe_import_samples *q, enum strobe_status status,
+                                 const struct strobe_error *error);
+
 /* Writes the session or the trace. Returns the exit status. */
 int strobe_import_samples_write(const struct strobe_import_samples *q, struct strobe_sampled *sampled);
+
+/* A kind that reads one file. Its request is a struct whose first member is the struct strobe_import_samples that the
+ * functions get. */
+struct strobe_import_samples_kind {
+    const struct option *options;
+    int (*take_option)(struct strobe_import_samples *q, int c); /* NULL: strobe_import_samples_option */
+    /* Reads the file and keeps its counts in the request. Errors: STROBE_IO is a lack of memory; of others `error` has
+     * the text. */
+    enum strobe_status (*read)(struct strobe_import_samples *q, const struct strobe_whole_file *file,
+                               struct strobe_sampled *sampled, struct strobe_error *error);
+    void (*print_stats)(const struct strobe_import_samples *q);
+};
+
+/* Does the whole import: takes the arguments, reads the file, writes the output, prints the counts. Returns the exit
+ * status. */
+int strobe_import_samples_run(const struct strobe_import_samples_kind *kind, struct strobe_import_samples *q, int argc,
+                              char **argv);
 
 #endif

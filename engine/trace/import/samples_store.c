@@ -39,7 +39,8 @@ struct samples_thread {
 struct samples_image {
     uint32_t text; /* its path, in the pool; no image: UINT32_MAX */
     uint32_t functions;
-    uint64_t hash[2]; /* of its functions' names in order */
+    uint64_t hash[2];                      /* of its functions' names in order */
+    struct strobe_sampled_mapping mapping; /* end 0: it has synthesized addresses */
 };
 
 struct samples_function {
@@ -299,6 +300,19 @@ uint32_t strobe_sampled_image(struct strobe_sampled *s, const char *path, size_t
     }
     s->images[s->image_count] = (struct samples_image){.text = text};
     return *place = (uint32_t)s->image_count++;
+}
+
+void strobe_sampled_map(struct strobe_sampled *s, const char *path, size_t bytes,
+                        const struct strobe_sampled_mapping *mapping)
+{
+    if (s->status != STROBE_OK || s->image_count == IMAGES_LIMIT || mapping->start >= mapping->end)
+        return;
+    uint32_t text = strobe_text_number(&s->texts, path, bytes);
+    if (text == UINT32_MAX || !strobe_array_reserve_zeroed(&s->images, &s->image_room, s->image_count + 1)) {
+        samples_fail(s, STROBE_IO);
+        return;
+    }
+    s->images[s->image_count++] = (struct samples_image){.text = text, .mapping = *mapping};
 }
 
 static uint64_t image_start(size_t image)
@@ -631,12 +645,21 @@ static enum strobe_status store_threads(const struct strobe_sampled *s, const st
 static void store_image(const struct strobe_sampled *s, size_t i, struct strobe_image_entry *e)
 {
     const struct samples_image *image = &s->images[i];
+    const struct strobe_sampled_mapping *m = &image->mapping;
     const char *path = s->texts.texts[image->text];
-    e->start = image_start(i);
-    e->end = e->start + FRAME_BYTES * ((uint64_t)image->functions + 1);
-    e->bias = e->start;
-    e->build_id_bytes = sizeof image->hash;
-    memcpy(e->build_id, image->hash, sizeof image->hash);
+    if (m->end) {
+        e->start = m->start;
+        e->end = m->end;
+        e->bias = m->bias;
+        e->build_id_bytes = m->build_id_bytes;
+        memcpy(e->build_id, m->build_id, sizeof m->build_id);
+    } else {
+        e->start = image_start(i);
+        e->end = e->start + FRAME_BYTES * ((uint64_t)image->functions + 1);
+        e->bias = e->start;
+        e->build_id_bytes = sizeof image->hash;
+        memcpy(e->build_id, image->hash, sizeof image->hash);
+    }
     e->path_cut = strlen(path) >= sizeof e->path;
     snprintf(e->path, sizeof e->path, "%s", path);
     strobe_store_release(&e->published, 1);

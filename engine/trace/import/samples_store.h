@@ -88,6 +88,20 @@ void strobe_sampled_thread_end(struct strobe_sampled *s, uint32_t thread, uint64
 /* Returns the number of an image for strobe_sampled_function; 0 stands for none. Adds it when it is new. */
 uint32_t strobe_sampled_image(struct strobe_sampled *s, const char *path, size_t bytes);
 
+/* Where a file was in memory. */
+struct strobe_sampled_mapping {
+    uint64_t start, end; /* of its code */
+    uint64_t bias;       /* address = bias + address in the file */
+    uint8_t build_id[16];
+    uint32_t build_id_bytes; /* 0: not known */
+};
+
+/* Adds an image with its own addresses, for captures without names of functions. Frames in it are return addresses in
+ * that range, and get names when a session is read, by the file or its companion. An importer adds such images, or
+ * names functions, but not both. Images should not overlap. */
+void strobe_sampled_map(struct strobe_sampled *s, const char *path, size_t bytes,
+                        const struct strobe_sampled_mapping *mapping);
+
 /* Returns the frame that stands for a function in stacks. Equal image and name give an equal frame. 0 after a
  * failure. */
 uint64_t strobe_sampled_function(struct strobe_sampled *s, uint32_t image, const char *name, size_t bytes);

@@ -60,24 +60,6 @@ static void close_both(void)
     played_close(&p);
 }
 
-/* Writes the calls that the claim has open at a time, as "a;b;c". */
-static void claimed_stack(const struct sim_track *t, uint64_t time_ns, char *out, size_t bytes)
-{
-    uint32_t open[256], depth = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < t->event_count && t->events[i].time_ns <= time_ns; i++) {
-        if (t->events[i].name == SIM_CALL_END)
-            depth--;
-        else
-            open[depth++] = t->events[i].name;
-        assert_true(depth < 256);
-    }
-    out[0] = 0;
-    for (uint32_t i = 0; i < depth; i++)
-        n += (size_t)snprintf(out + n, bytes - n, "%s%s", i ? ";" : "", p.reconstruction.names.texts[open[i]]);
-    assert_true(n < bytes);
-}
-
 /* Writes the record's stack with the claim's names of waits: those of the system's frames, and the leaf of a call
  * without a frame. */
 static void shown_stack(const struct strobe_item *item, char *out, size_t bytes)
@@ -115,11 +97,11 @@ static void assert_stacks_as_claimed(const struct sim_track *claim, const struct
         bool again = i + 1 < t->item_count && t->items[i + 1].record.ticks == r->ticks;
         if (again) /* the claim shows the last of several samples at one time */
             continue;
-        claimed_stack(claim, r->ticks, claimed, sizeof claimed);
+        calls_at(&p.reconstruction, claim, r->ticks, claimed, sizeof claimed);
         shown_stack(&t->items[i], shown, sizeof shown);
         assert_string_equal(shown, claimed);
         if (r->flags & STROBE_FLAG_SCOPE) {
-            claimed_stack(claim, r->ticks + r->duration, claimed, sizeof claimed);
+            calls_at(&p.reconstruction, claim, r->ticks + r->duration, claimed, sizeof claimed);
             bool next = i + 1 < t->item_count && t->items[i + 1].record.ticks <= r->ticks + r->duration;
             if (!next)
                 assert_string_equal(shown, claimed);

@@ -56,7 +56,7 @@ static size_t row_count;
 static void row(enum sim_btrace_table table, uint32_t start, uint32_t end, uint32_t cpu_start, uint32_t cpu_end,
                 const char *letters)
 {
-    rows[row_count++] = (struct sim_btrace_row){start, end, cpu_start, cpu_end, TID, stack(letters), table};
+    rows[row_count++] = (struct sim_btrace_row){start, end, cpu_start, cpu_end, TID, stack(letters), table, 0};
 }
 
 static void point(uint32_t time, uint32_t cpu, const char *letters)

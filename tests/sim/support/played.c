@@ -208,3 +208,20 @@ uint32_t depth_at(const struct sim_track *track, uint64_t time_ns)
         depth += track->events[i].name == SIM_CALL_END ? UINT32_MAX : 1;
     return depth;
 }
+
+void calls_at(const struct sim_tracks *t, const struct sim_track *track, uint64_t time_ns, char *out, size_t bytes)
+{
+    uint32_t open[256], depth = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < track->event_count && track->events[i].time_ns <= time_ns; i++) {
+        if (track->events[i].name == SIM_CALL_END)
+            depth--;
+        else
+            open[depth++] = track->events[i].name;
+        assert_true(depth < 256);
+    }
+    out[0] = 0;
+    for (uint32_t i = 0; i < depth; i++)
+        n += (size_t)snprintf(out + n, bytes - n, "%s%s", i ? ";" : "", t->names.texts[open[i]]);
+    assert_true(n < bytes);
+}

@@ -45,6 +45,10 @@ const struct sim_track *track_of(const struct sim_tracks *t, uint32_t tid);
  * track. The text is valid until the next call of this function. */
 const char *tracks_text(const struct sim_tracks *t, uint32_t tid, uint64_t unit_ns);
 
+/* Writes the calls of a track that are open at a time, as "a;b;c". Calls that begin at this time count, calls that end
+ * do not. */
+void calls_at(const struct sim_tracks *t, const struct sim_track *track, uint64_t time_ns, char *out, size_t bytes);
+
 /* Return the number of calls with this name in the track, and the ns in them. Recursive calls count once for the ns. */
 uint32_t calls_of(const struct sim_tracks *t, uint32_t tid, const char *name);
 uint64_t time_in(const struct sim_tracks *t, uint32_t tid, const char *name);

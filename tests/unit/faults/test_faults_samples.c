@@ -4,8 +4,10 @@
 #include "engine/trace/export/convert.h"
 #include "engine/trace/import/artrace/art_trace_read.h"
 #include "engine/trace/import/btrace3/btrace3_read.h"
+#include "engine/trace/import/btraceios/btrace_ios_read.h"
 #include "engine/trace/import/collapsed/collapsed_read.h"
 #include "engine/trace/import/gecko/gecko_read.h"
+#include "engine/trace/import/instruments/instruments_read.h"
 #include "engine/trace/import/perf/perf_read.h"
 #include "engine/trace/import/samples_store.h"
 #include "engine/trace/import/simpleperf/simpleperf_read.h"
@@ -33,9 +35,10 @@ static struct {
     {"fixtures/imports/notify.btrace3", NULL, 0},  {"fixtures/imports/notify.btrace3-mapping", NULL, 0},
     {"fixtures/imports/perf.txt", NULL, 0},        {"fixtures/imports/shop.simpleperf", NULL, 0},
     {"fixtures/imports/page.gecko.json", NULL, 0}, {"fixtures/imports/shop.collapsed", NULL, 0},
-    {"fixtures/imports/shop.trace", NULL, 0},
+    {"fixtures/imports/shop.trace", NULL, 0},      {"fixtures/imports/shop.instruments.xml", NULL, 0},
+    {"fixtures/imports/shop.btrace-ios", NULL, 0},
 };
-enum { BTRACE3, MAPPING, PERF, SIMPLEPERF, GECKO, COLLAPSED, ART_TRACE };
+enum { BTRACE3, MAPPING, PERF, SIMPLEPERF, GECKO, COLLAPSED, ART_TRACE, INSTRUMENTS, BTRACE_IOS };
 
 typedef enum strobe_status reader(struct strobe_sampled *out, struct strobe_error *error);
 
@@ -74,6 +77,20 @@ static enum strobe_status read_collapsed_input(struct strobe_sampled *out, struc
     struct strobe_collapsed_options options = {1000000, STROBE_COLLAPSED_AUTO};
     struct strobe_collapsed_stats stats;
     return strobe_collapsed_read(inputs[COLLAPSED].at, inputs[COLLAPSED].bytes, &options, out, &stats, error);
+}
+
+static enum strobe_status read_instruments_input(struct strobe_sampled *out, struct strobe_error *error)
+{
+    struct strobe_instruments_options options = {0};
+    struct strobe_instruments_stats stats;
+    return strobe_instruments_read(inputs[INSTRUMENTS].at, inputs[INSTRUMENTS].bytes, &options, out, &stats, error);
+}
+
+static enum strobe_status read_btrace_ios_input(struct strobe_sampled *out, struct strobe_error *error)
+{
+    struct strobe_btrace_ios_options options = {STROBE_BTRACE_IOS_LAST_TRACE};
+    struct strobe_btrace_ios_stats stats;
+    return strobe_btrace_ios_read(inputs[BTRACE_IOS].at, inputs[BTRACE_IOS].bytes, &options, out, &stats, error);
 }
 
 /* Reads the input, makes the session, and folds its stacks. */
@@ -123,6 +140,16 @@ static enum strobe_status fold_collapsed(struct strobe_error *e)
     return fold_samples(read_collapsed_input, e);
 }
 
+static enum strobe_status fold_instruments(struct strobe_error *e)
+{
+    return fold_samples(read_instruments_input, e);
+}
+
+static enum strobe_status fold_btrace_ios(struct strobe_error *e)
+{
+    return fold_samples(read_btrace_ios_input, e);
+}
+
 static enum strobe_status read_art_trace_input(struct strobe_error *error)
 {
     struct strobe_art_trace_stats stats;
@@ -144,6 +171,8 @@ static void an_import_of_samples_meets_each_fault(void **state)
         {"simpleperf", "alloc", fold_simpleperf, "out"},
         {"gecko", "alloc", fold_gecko, "out"},
         {"collapsed", "alloc", fold_collapsed, "out"},
+        {"instruments", "alloc", fold_instruments, "out"},
+        {"btrace-ios", "alloc", fold_btrace_ios, "out"},
         {"art-trace", "alloc", read_art_trace_input, NULL},
     };
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++)

@@ -225,22 +225,28 @@ static void fox_write_text(struct fox *f, const char *text)
     fox_write(f, "\"");
 }
 
-/* Writes a column: `"name":[...],`. `write` writes the value of one row. */
-static void fox_write_column(struct fox *f, const char *name, size_t rows, void (*write)(struct fox *f, size_t row))
-{
-    fox_write(f, "\"");
-    fox_write(f, name);
-    fox_write(f, "\":[");
-    for (size_t i = 0; i < rows; i++) {
-        if (i)
-            fox_write(f, ",");
-        write(f, i);
-    }
-    fox_write(f, "],");
-}
+/* A column of a table. `write` writes the value of one row. */
+struct fox_column {
+    const char *name;
+    void (*write)(struct fox *f, size_t row);
+};
 
-static void fox_end_table(struct fox *f, size_t rows)
+/* Writes a table: its head, its columns as `"name":[...],`, its length. */
+static void fox_write_table(struct fox *f, const char *head, size_t rows, const struct fox_column *columns,
+                            size_t column_count)
 {
+    fox_write(f, head);
+    for (size_t c = 0; c < column_count; c++) {
+        fox_write(f, "\"");
+        fox_write(f, columns[c].name);
+        fox_write(f, "\":[");
+        for (size_t row = 0; row < rows; row++) {
+            if (row)
+                fox_write(f, ",");
+            columns[c].write(f, row);
+        }
+        fox_write(f, "],");
+    }
     fox_write(f, "\"length\":");
     strobe_outfile_number(f->out, rows);
     fox_write(f, "}");
@@ -295,14 +301,17 @@ static void sample_cpu_cell(struct fox *f, size_t row)
     strobe_outfile_number(f->out, f->samples[row].cpu_ns);
 }
 
+static const struct fox_column sample_columns[] = {
+    {"stack", sample_stack_cell},
+    {"time", sample_time_cell},
+    {"weight", sample_weight_cell},
+    {"threadCPUDelta", sample_cpu_cell},
+};
+
 static void write_fox_samples(struct fox *f)
 {
-    fox_write(f, "\"samples\":{\"weightType\":\"tracing-ms\",");
-    fox_write_column(f, "stack", f->sample_count, sample_stack_cell);
-    fox_write_column(f, "time", f->sample_count, sample_time_cell);
-    fox_write_column(f, "weight", f->sample_count, sample_weight_cell);
-    fox_write_column(f, "threadCPUDelta", f->sample_count, sample_cpu_cell);
-    fox_end_table(f, f->sample_count);
+    fox_write_table(f, "\"samples\":{\"weightType\":\"tracing-ms\",", f->sample_count, sample_columns,
+                    sizeof sample_columns / sizeof sample_columns[0]);
 }
 
 static void marker_name_cell(struct fox *f, size_t row)
@@ -354,16 +363,15 @@ static void marker_data_cell(struct fox *f, size_t row)
     fox_write(f, "}");
 }
 
+static const struct fox_column marker_columns[] = {
+    {"data", marker_data_cell},   {"name", marker_name_cell},   {"startTime", marker_begin_cell},
+    {"endTime", marker_end_cell}, {"phase", marker_phase_cell}, {"category", marker_category_cell},
+};
+
 static void write_fox_markers(struct fox *f)
 {
-    fox_write(f, ",\n\"markers\":{");
-    fox_write_column(f, "data", f->marker_count, marker_data_cell);
-    fox_write_column(f, "name", f->marker_count, marker_name_cell);
-    fox_write_column(f, "startTime", f->marker_count, marker_begin_cell);
-    fox_write_column(f, "endTime", f->marker_count, marker_end_cell);
-    fox_write_column(f, "phase", f->marker_count, marker_phase_cell);
-    fox_write_column(f, "category", f->marker_count, marker_category_cell);
-    fox_end_table(f, f->marker_count);
+    fox_write_table(f, ",\n\"markers\":{", f->marker_count, marker_columns,
+                    sizeof marker_columns / sizeof marker_columns[0]);
 }
 
 static void stack_func_cell(struct fox *f, size_t row)
@@ -428,42 +436,45 @@ static void resource_type_cell(struct fox *f, size_t row)
     fox_write(f, "1");
 }
 
+static const struct fox_column stack_columns[] = {
+    {"frame", stack_func_cell},
+    {"prefix", stack_prefix_cell},
+    {"category", stack_category_cell},
+    {"subcategory", cell_zero},
+};
+
+static const struct fox_column frame_columns[] = {
+    {"address", cell_minus_one},  {"inlineDepth", cell_zero},
+    {"category", cell_null},      {"subcategory", cell_null},
+    {"func", cell_row},           {"nativeSymbol", cell_null},
+    {"innerWindowID", cell_null}, {"implementation", cell_null},
+    {"line", func_line_cell},     {"column", cell_null},
+};
+
+static const struct fox_column func_columns[] = {
+    {"isJS", cell_false},         {"relevantForJS", cell_false},
+    {"name", func_name_cell},     {"resource", func_resource_cell},
+    {"fileName", func_file_cell}, {"lineNumber", func_line_cell},
+    {"columnNumber", cell_null},
+};
+
+static const struct fox_column resource_columns[] = {
+    {"lib", resource_lib_cell},
+    {"name", resource_name_cell},
+    {"host", cell_null},
+    {"type", resource_type_cell},
+};
+
 /* Each function has one frame, of the same number. */
 static void write_fox_tables(struct fox *f)
 {
-    fox_write(f, ",\n\"stackTable\":{");
-    fox_write_column(f, "frame", f->stack_count, stack_func_cell);
-    fox_write_column(f, "prefix", f->stack_count, stack_prefix_cell);
-    fox_write_column(f, "category", f->stack_count, stack_category_cell);
-    fox_write_column(f, "subcategory", f->stack_count, cell_zero);
-    fox_end_table(f, f->stack_count);
-    fox_write(f, ",\n\"frameTable\":{");
-    fox_write_column(f, "address", f->func_count, cell_minus_one);
-    fox_write_column(f, "inlineDepth", f->func_count, cell_zero);
-    fox_write_column(f, "category", f->func_count, cell_null);
-    fox_write_column(f, "subcategory", f->func_count, cell_null);
-    fox_write_column(f, "func", f->func_count, cell_row);
-    fox_write_column(f, "nativeSymbol", f->func_count, cell_null);
-    fox_write_column(f, "innerWindowID", f->func_count, cell_null);
-    fox_write_column(f, "implementation", f->func_count, cell_null);
-    fox_write_column(f, "line", f->func_count, func_line_cell);
-    fox_write_column(f, "column", f->func_count, cell_null);
-    fox_end_table(f, f->func_count);
-    fox_write(f, ",\n\"funcTable\":{");
-    fox_write_column(f, "isJS", f->func_count, cell_false);
-    fox_write_column(f, "relevantForJS", f->func_count, cell_false);
-    fox_write_column(f, "name", f->func_count, func_name_cell);
-    fox_write_column(f, "resource", f->func_count, func_resource_cell);
-    fox_write_column(f, "fileName", f->func_count, func_file_cell);
-    fox_write_column(f, "lineNumber", f->func_count, func_line_cell);
-    fox_write_column(f, "columnNumber", f->func_count, cell_null);
-    fox_end_table(f, f->func_count);
-    fox_write(f, ",\n\"resourceTable\":{");
-    fox_write_column(f, "lib", f->resource_count, resource_lib_cell);
-    fox_write_column(f, "name", f->resource_count, resource_name_cell);
-    fox_write_column(f, "host", f->resource_count, cell_null);
-    fox_write_column(f, "type", f->resource_count, resource_type_cell);
-    fox_end_table(f, f->resource_count);
+    fox_write_table(f, ",\n\"stackTable\":{", f->stack_count, stack_columns,
+                    sizeof stack_columns / sizeof stack_columns[0]);
+    fox_write_table(f, ",\n\"frameTable\":{", f->func_count, frame_columns,
+                    sizeof frame_columns / sizeof frame_columns[0]);
+    fox_write_table(f, ",\n\"funcTable\":{", f->func_count, func_columns, sizeof func_columns / sizeof func_columns[0]);
+    fox_write_table(f, ",\n\"resourceTable\":{", f->resource_count, resource_columns,
+                    sizeof resource_columns / sizeof resource_columns[0]);
     fox_write(f, ",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[],\"length\":0}");
     fox_write(f, ",\n\"stringArray\":[");
     for (size_t i = 0; i < f->texts.count; i++) {
