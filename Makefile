@@ -104,8 +104,11 @@ embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load u
 # The library that `strobe attach` loads into a running program. It exchanges slots, as the library for Android does.
 attach_src  := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) \
                $(wildcard engine/backend/linux/attach/*.[cS]) $(slots_src)
+# The sources of pages, which this file includes as bytes.
+page_src    := engine/trace/export/html/page_text.S
+page_parts  := $(foreach ending,html css js,$(wildcard $(dir $(page_src))*.$(ending)))
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/trace/export/*/*.c \
-                 engine/watch/*.c)
+                 engine/watch/*.c) $(page_src)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
                  sim/trial/*.c sim/learn/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
@@ -253,6 +256,8 @@ $B/obj/%.o: %.c $B/flags
 $B/obj/%.o: %.S $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(assemble) -c -o $@ $<
+
+$(call obj,obj,$(page_src)): $(page_parts)
 
 $B/sim/%.o: %.c $B/flags
 	@mkdir -p $(@D)
