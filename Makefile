@@ -113,8 +113,8 @@ player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/score/*.c \
                  sim/trial/*.c sim/learn/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
                $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
-cmd_src     := $(wildcard engine/cmd/*.c $(patsubst %,engine/cmd/%/*.c,import capture attach record)) \
-               engine/flight/flight_config.c
+cmd_src     := $(wildcard engine/cmd/*.c $(patsubst %,engine/cmd/%/*.c,import capture attach record open)) \
+               engine/flight/flight_config.c engine/control/request.c
 # Sources that strobe and strobe-lab share.
 cmd_common  := $(patsubst %,engine/cmd/%.c,arguments cmd guess outputs progress)
 lab_cmd_src := $(wildcard sim/cmd/*.c)

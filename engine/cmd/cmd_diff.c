@@ -57,13 +57,20 @@ enum { BASE = 256, NEW, PER, THREAD, INLINES, TOP, ALL, FAIL_OVER, JSON, BY, HTM
 enum { TOP_DEFAULT = 20 };
 
 static const struct option diff_options[] = {
-    {"base", no_argument, NULL, BASE},       {"new", no_argument, NULL, NEW},
-    {"per", required_argument, NULL, PER},   {"thread", required_argument, NULL, THREAD},
-    {"inlines", no_argument, NULL, INLINES}, {"top", required_argument, NULL, TOP},
-    {"all", no_argument, NULL, ALL},         {"fail-over", required_argument, NULL, FAIL_OVER},
-    {"json", no_argument, NULL, JSON},       {"output", required_argument, NULL, 'o'},
-    {"by", required_argument, NULL, BY},     {"html", required_argument, NULL, HTML},
-    {"force", no_argument, NULL, 'f'},       {"help", no_argument, NULL, 'h'},
+    {"base", no_argument, NULL, BASE},
+    {"new", no_argument, NULL, NEW},
+    {"per", required_argument, NULL, PER},
+    {"thread", required_argument, NULL, THREAD},
+    {"inlines", no_argument, NULL, INLINES},
+    {"top", required_argument, NULL, TOP},
+    {"all", no_argument, NULL, ALL},
+    {"fail-over", required_argument, NULL, FAIL_OVER},
+    {"json", no_argument, NULL, JSON},
+    {"output", required_argument, NULL, 'o'},
+    {"by", required_argument, NULL, BY},
+    {"html", required_argument, NULL, HTML},
+    {"force", no_argument, NULL, 'f'},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 

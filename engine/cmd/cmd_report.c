@@ -108,7 +108,7 @@ struct request {
     const char *path;
     int json, findings, force;
     int has_top;
-    const char *page; /* the output of --html; NULL = none */
+    const char *page;                          /* the output of --html; NULL = none */
     const char *for_sessions_only;             /* an option that was given and needs a session */
     const char *not_of_findings, *of_findings; /* options that were given: one that --findings excludes, one that needs
                                                   it */

@@ -2,9 +2,9 @@
  * and the scripts of this directory. The program contains them (page_text.S).
  *
  * Data are texts of the program that was recorded, so they are hostile. A part is JSON in an element <script
- * type="application/json">, whose content ends at the first "</script" (https://html.spec.whatwg.org/#script-data-state).
- * In strings of the JSON the characters < > & and the line separators U+2028 and U+2029 are therefore escapes. The page
- * forbids itself any request (Content-Security-Policy).
+ * type="application/json">, whose content ends at the first "</script"
+ * (https://html.spec.whatwg.org/#script-data-state). In strings of the JSON the characters < > & and the line
+ * separators U+2028 and U+2029 are therefore escapes. The page forbids itself any request (Content-Security-Policy).
  *
  * Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_EXPORT_HTML_PAGE_H

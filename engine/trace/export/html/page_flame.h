@@ -1,5 +1,5 @@
-/* The tree of a page's flame graph: call paths with their own amounts. Small paths are summed up, so that the page stays
- * small: see STROBE_PAGE_PATHS_MOST. Reading half: allocates. One thread at a time. */
+/* The tree of a page's flame graph: call paths with their own amounts. Small paths are summed up, so that the page
+ * stays small: see STROBE_PAGE_PATHS_MOST. Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_EXPORT_HTML_PAGE_FLAME_H
 #define STROBE_TRACE_EXPORT_HTML_PAGE_FLAME_H
 
@@ -22,7 +22,8 @@ enum { STROBE_PAGE_PATHS_MOST = 25000 };
 struct strobe_page_paths {
     uint32_t count;
     void (*path)(void *ctx, uint32_t path, uint32_t *parent, double amounts[STROBE_PAGE_COLUMNS_MOST]);
-    uint32_t (*name)(void *ctx, uint32_t path); /* number in the page; called for paths that are kept, except the root */
+    uint32_t (*name)(void *ctx,
+                     uint32_t path); /* number in the page; called for paths that are kept, except the root */
     void *ctx;
     unsigned columns;
     const char *column_names[STROBE_PAGE_COLUMNS_MOST]; /* keys for the scripts: "wall", "cpu", "base wall" ... */
@@ -33,10 +34,10 @@ struct strobe_page_flame {
     uint32_t *parents, *names; /* by path; the root's are 0 */
     double *amounts;           /* by path, then by column */
     uint32_t count;
-    uint32_t *others;       /* by path: paths below it that are left out, at any depth */
-    double *other_amounts;  /* their sum, by path, then by column */
-    double share;           /* paths with less of it are left out */
-    uint64_t left_out;      /* number of them */
+    uint32_t *others;      /* by path: paths below it that are left out, at any depth */
+    double *other_amounts; /* their sum, by path, then by column */
+    double share;          /* paths with less of it are left out */
+    uint64_t left_out;     /* number of them */
     unsigned columns;
     const char *column_names[STROBE_PAGE_COLUMNS_MOST];
 };

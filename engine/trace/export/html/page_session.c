@@ -133,7 +133,7 @@ static uint32_t page_name_of(void *ctx, uint32_t name)
     struct strobe_page_session *s = ctx;
     const struct strobe_name *n = strobe_function_tree_name(s->tree, name);
     unsigned class = name < s->class_room ? s->classes[name] : STROBE_SLICE_FUNCTION;
-    return strobe_page_name(&s->names, name, n->text, n->image, (enum strobe_slice_class)class);
+    return strobe_page_name(&s->names, name, n->text, n->image, (enum strobe_slice_class) class);
 }
 
 enum { PAGE_WALL, PAGE_CPU, PAGE_ALLOC };
@@ -194,8 +194,7 @@ static enum strobe_status build_page_session(struct strobe_page_session *s, cons
     s->end_ns = o->to_ns && o->to_ns < span_ns ? o->to_ns : span_ns;
     s->begin_ns = o->from_ns < s->end_ns ? o->from_ns : s->end_ns;
     strobe_page_tracks_open(&s->tracks, s->end_ns - s->begin_ns);
-    enum strobe_status status =
-        strobe_symbols_open(&r->session, o->symbols | STROBE_SYMBOLS_NO_LINES, &s->symbols);
+    enum strobe_status status = strobe_symbols_open(&r->session, o->symbols | STROBE_SYMBOLS_NO_LINES, &s->symbols);
     if (status == STROBE_OK)
         status = strobe_function_tree_open(&r->session.stacks, strobe_symbols_resolver(s->symbols), &s->tree);
     if (status == STROBE_OK)
@@ -205,13 +204,13 @@ static enum strobe_status build_page_session(struct strobe_page_session *s, cons
     if (status == STROBE_OK)
         status = add_page_allocations(s, o);
     if (status == STROBE_OK)
-        status = strobe_page_flame_build(
-            &s->flame, &(struct strobe_page_paths){.count = strobe_function_tree_node_count(s->tree),
-                                                   .path = page_path_of,
-                                                   .name = page_path_name,
-                                                   .ctx = s,
-                                                   .columns = s->allocations.all.bytes ? 3 : 2,
-                                                   .column_names = {"wall", "cpu", "alloc"}});
+        status = strobe_page_flame_build(&s->flame,
+                                         &(struct strobe_page_paths){.count = strobe_function_tree_node_count(s->tree),
+                                                                     .path = page_path_of,
+                                                                     .name = page_path_name,
+                                                                     .ctx = s,
+                                                                     .columns = s->allocations.all.bytes ? 3 : 2,
+                                                                     .column_names = {"wall", "cpu", "alloc"}});
     if (status == STROBE_OK)
         status = strobe_function_tree_status(s->tree);
     return status == STROBE_OK ? strobe_page_session_status(s) : status;

@@ -91,10 +91,8 @@ void strobe_page_track_begin(struct strobe_page_tracks *t, const struct strobe_r
         return;
     }
     t->last_slices = 0;
-    t->tracks[t->count++] = (struct strobe_page_track){.name = thread->name,
-                                                       .tid = thread->tid,
-                                                       .generation = thread->generation,
-                                                       .is_main = thread->is_main};
+    t->tracks[t->count++] = (struct strobe_page_track){
+        .name = thread->name, .tid = thread->tid, .generation = thread->generation, .is_main = thread->is_main};
 }
 
 void strobe_page_track_slice(struct strobe_page_tracks *t, uint32_t depth, uint64_t begin_ns, uint64_t end_ns,

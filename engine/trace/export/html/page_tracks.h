@@ -42,7 +42,7 @@ struct strobe_page_tracks {
     size_t count, room;
     size_t left_out; /* threads with less CPU time than the others */
     uint64_t resolution_ns;
-    uint64_t slices;     /* of all tracks that were added */
+    uint64_t slices;      /* of all tracks that were added */
     uint64_t last_slices; /* of the track that was added last, while it is made */
     size_t blocks;
     int failed; /* memory ran out */

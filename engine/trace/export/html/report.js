@@ -25,7 +25,8 @@ function drawReport(about, page) {
 
 function kindsShown(names) {
   const shown = Object.keys(KINDS).filter(kind => names.kinds.includes(kind));
-  return [[`hsl(${names.hues[0] || 0}, 45%, 60%)`, 'functions, colored by file'],
+  const tone = hue => `hsl(${hue}, ${names.dark ? 32 : 58}%, ${names.dark ? 32 : 76}%)`;
+  return [[`linear-gradient(90deg, ${[30, 140, 270].map(tone).join(', ')})`, 'functions, colored by file'],
     ...shown.map(kind => [`var(--${kind})`, KINDS[kind]])];
 }
 
