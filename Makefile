@@ -127,7 +127,7 @@ support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 # Suites that test the tools instead of the engine. Target: test-tools. base.sh builds the tree again for each planted
 # fault, so it runs only with FULL=1, as in the nightly run.
-tool_suites := $(patsubst %,tests/%/run.sh,compilers gate mutants readme runner) $(if $(FULL),tests/gate/base.sh)
+tool_suites := $(patsubst %,tests/%/run.sh,compilers gate html mutants readme runner) $(if $(FULL),tests/gate/base.sh)
 # Two long suites with a target each: programs and test-calibrate. No other suite runs beside them.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 # What a suite measures in real time, by itself, is a script of its own beside run.sh.
@@ -443,7 +443,7 @@ include sim/player/probes/probes.mk
 include bench/bench.mk bench/gate/gate.mk tests/genuine/genuine.mk
 include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
 include tests/faults/faults.mk tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
-include tests/embed/embed.mk
+include tests/embed/embed.mk tests/html/html.mk
 # A sanitized build compiles the engine once: its static libraries hold the objects of its shared ones.
 ifdef SAN
 compiled_once := $(filter %.c,$(sort $(capture_src) $(art_src) $(mach_src) $(xnu_src)))
@@ -453,7 +453,7 @@ $(call obj,pic,$(compiled_once)): $B/pic/%.o: $B/obj/%.o
 endif
 # Programs that several suites build. Building them first avoids builds in parallel.
 test: $B/genuine/make_traces $B/contract_art $B/device/app_process64 $B/lib/libstrobe-capture.so.0
-test-tools: $(gate_programs)
+test-tools: $(gate_programs) $B/html/make_sessions
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach \
          $(gate_programs) $B/bench/workload
 

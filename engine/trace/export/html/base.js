@@ -3,7 +3,7 @@
  * they become text nodes only. */
 
 function readData(id) {
-  const element = document.getElementById(id);
+  const element = document.getElementById(`data-${id}`);
   return element ? JSON.parse(element.textContent) : null;
 }
 

@@ -72,7 +72,7 @@ static enum strobe_status write_page_part(struct strobe_outfile *out, const stru
     bool failed = ferror(stream);
     failed |= fclose(stream) != 0;
     if (!failed) {
-        strobe_outfile_text(out, "<script type=\"application/json\" id=\"");
+        strobe_outfile_text(out, "<script type=\"application/json\" id=\"data-");
         strobe_outfile_text(out, part->id);
         strobe_outfile_text(out, "\">");
         strobe_page_json(out, text, bytes);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* One part of the data: `write` prints one JSON value. The scripts find it by its id. */
+/* One part of the data: `write` prints one JSON value. The scripts find it in the element data-ID. */
 struct strobe_page_part {
     const char *id;
     void (*write)(void *ctx, FILE *out);

@@ -203,16 +203,24 @@ class Timeline {
 
   paintLevel(c, level, y, height) {
     const gap = height > 8 ? 1 : 0;
-    let drawn = -1;
+    const scale = this.width / (this.to - this.from), from = this.from;
+    let last = '', drawn = 0; /* slices of less than a pixel are left out up to here */
     for (let i = firstAfter(level, this.from); i < level.begin.length && level.begin[i] < this.to; i++) {
-      const left = Math.max(0, this.x(level.begin[i])), right = Math.min(this.width, this.x(level.end[i]));
-      if (right <= drawn && right - left < 1) continue;
-      const width = Math.max(0.7, right - left - (right - left > 3 ? 0.6 : 0));
-      drawn = left + width;
+      let left = Math.max(0, (level.begin[i] - from) * scale), right = Math.min(this.width, (level.end[i] - from) * scale);
+      if (right < drawn) continue;
+      if (right - left < 1.2) {
+        left = Math.max(drawn, Math.floor(left));
+        right = left + 1;
+      }
+      drawn = right;
+      const width = right - left - (right - left > 3 ? 0.6 : 0);
       const name = level.name[i], picked = this.isPicked(level, i);
-      c.globalAlpha = this.matching && !this.matching.has(name) ? 0.22 : 1;
-      c.fillStyle = this.names.color(name);
+      if (this.matching) c.globalAlpha = this.matching.has(name) ? 1 : 0.22;
+      const color = this.names.color(name);
+      if (color !== last) c.fillStyle = last = color;
       c.fillRect(left, y, width, height - gap);
+      if (width <= 2 && !picked) continue;
+      last = '';
       if (level.count[i] > 1 && width > 2) this.paintMerged(c, left, y, width, height - gap);
       if (height > 8 && width > 24) {
         c.fillStyle = this.colors.ink;
