@@ -371,11 +371,11 @@ $B/flags: FORCE | deps-build
 	@echo '$(HASTE)' | cmp -s - $B/haste || { echo '$(HASTE)' >$B/haste; rm -f $@; }
 	@echo '$(subst $(here),,$(compile))' | cmp -s - $@ || echo '$(subst $(here),,$(compile))' >$@
 
-deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full: deps-%:
+deps-build deps-unit deps-run deps-test deps-tools deps-deb deps-programs deps-programs-full: deps-%:
 	@ci/deps $*
 deps-unit deps-run deps-test deps-deb: | deps-build
 deps-run deps-test: | deps-unit
-deps-test: | deps-run
+deps-test deps-tools: | deps-run
 
 # ---- targets
 
@@ -420,7 +420,7 @@ test: tests | deps-test ## runs the tests: unit tests, whole-command suites, sty
 
 test-programs: ; @printf '%s\n' $(unit_bin) $(suites)
 
-test-tools: all | deps-test ## tests clang, README's commands, the runner, the gate, the mutant harness
+test-tools: all | deps-tools ## tests clang, README's commands, the runner, the gate, mutants, pages
 	@B=$B LIMIT=$${LIMIT:-480} tests/run $(tool_suites)
 
 test-calibrate: all $B/bench/strobe-costs | deps-test ## compares virtual time with real threads, two scenarios
@@ -481,7 +481,7 @@ FORCE:
 
 .PHONY: all run figures unit units read benches sources stress tests test test-programs test-tools test-calibrate \
         explore clean help FORCE programs \
-        deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full
+        deps-build deps-unit deps-run deps-test deps-tools deps-deb deps-programs deps-programs-full
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STROBE_PAGE_STEPS = 20000, STROBE_PAGE_BLOCKS_MOST = 80000, STROBE_PAGE_TRACKS_MOST = 300 };
+enum { STROBE_PAGE_STEPS = 20000, STROBE_PAGE_BLOCKS_MOST = 120000, STROBE_PAGE_TRACKS_MOST = 300 };
 
 /* One slice, or several that are merged. */
 struct strobe_page_block {

@@ -34,7 +34,8 @@ function noteOfTimeline(timeline) {
   const merged = timeline.slices - timeline.blocks;
   const text = merged > 0 ? `Of ${formatCount(timeline.slices)} slices, those shorter than ` +
     `${formatTime(timeline.resolution_ns)} that lie side by side are summed up: the timeline has ` +
-    `${formatCount(timeline.blocks)} blocks. A block of several slices has a line below and the color of the longest.`
+    `${formatCount(timeline.blocks)} blocks. A block of several slices has a line below and the color of the longest; ` +
+    '--from and --to show a part with more of them.'
     : `All ${formatCount(timeline.slices)} slices are shown.`;
   const left = timeline.left_out ? ` ${formatCount(timeline.left_out)} threads with less CPU time are left out.` : '';
   return make('p', {class: 'note'}, text + left);
