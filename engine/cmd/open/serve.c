@@ -116,7 +116,7 @@ static enum served send_served_file(const struct strobe_serve *s, int fd)
     return wait_for_close(fd) ? SERVED_FILE : SERVED_OTHER;
 }
 
-static enum served answer_request(const struct strobe_serve *s, struct serve_client *c)
+static enum served answer_fetch(const struct strobe_serve *s, struct serve_client *c)
 {
     const struct strobe_request *r = &c->request;
     struct timeval most = {.tv_sec = SEND_SECONDS};
@@ -160,7 +160,7 @@ static enum served advance_client(const struct strobe_serve *s, struct serve_cli
     if (n > 0 && c->request.state == STROBE_REQUEST_MORE)
         return served;
     if (n > 0)
-        served = answer_request(s, c);
+        served = answer_fetch(s, c);
     int error = errno;
     close_client(c);
     errno = error;

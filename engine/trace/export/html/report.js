@@ -243,6 +243,6 @@ function drawAccounting(report) {
     fact('Requests', e.requests), fact('Sampled', e.sampled), fact('Gated', e.gated, 'too soon after another sample'),
     fact('Overwritten', e.overwritten), fact('Dropped', e.dropped), fact('Without a stack', e.unwind_failed),
     fact('Stacks cut', report.stacks.cut), fact('Stacks doubtful', report.stacks.doubtful),
-    report.calls.told ? fact('Calls', report.calls.calls, `${formatCount(report.calls.refused)} entries refused`) : null,
+    report.calls.calls ? fact('Calls', report.calls.calls, `${formatCount(report.calls.refused)} entries refused`) : null,
     fact('Short waits', report.short_waits.count, `${formatTime(report.short_waits.ns)} in all`)]));
 }
