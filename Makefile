@@ -167,7 +167,8 @@ lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # Tests in which a data race or a misuse of locks is possible. The other lab tests run fibers on one thread. The reading
 # half and its tests have no threads, locks or atomic operations; tidy checks that.
-unthreaded  := $(lab_bin) $(filter $(patsubst %,$B/tests/unit/%/%,diff html import symbols trace util watch),$(unit_bin))
+reading     := diff html import symbols trace util watch
+unthreaded  := $(lab_bin) $(filter $(patsubst %,$B/tests/unit/%/%,$(reading)),$(unit_bin))
 threaded    := $(filter-out $(unthreaded),$(unit_bin)) $(filter %/test_real %/test_real_frames,$(lab_bin))
 libs        := $B/libstrobe-trace.a $B/libstrobe-art.a $B/libstrobe-capture.a
 sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a

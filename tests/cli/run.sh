@@ -754,7 +754,8 @@ if wanted page; then
     run "$strobe" report --html - --top 300 good.strobe
     cmp -s out report.html && verdict page_on_standard_output || verdict page_on_standard_output 'another page'
     run "$strobe" report --html report.html -f --from 1ms --to 2ms good.strobe
-    grep -q '"begin_ns":1000000,"end_ns":2000000' report.html && verdict page_of_a_part || verdict page_of_a_part "$(<err)"
+    grep -q '"begin_ns":1000000,"end_ns":2000000' report.html && verdict page_of_a_part ||
+        verdict page_of_a_part "$(<err)"
     run "$strobe" diff --html both.html good.strobe good.strobe
     [[ $status == 0 && -s out && -s both.html ]] && verdict page_of_a_comparison ||
         verdict page_of_a_comparison "status $status: $(<err)"
@@ -804,7 +805,8 @@ if wanted open && command -v curl >/dev/null; then
     kill -TERM $opened
     wait $opened
     status=$?
-    ((status == 128 + 15 || status == 128 + 2)) && verdict open_ends_by_a_signal || verdict open_ends_by_a_signal "$status"
+    ((status == 128 + 15 || status == 128 + 2)) && verdict open_ends_by_a_signal ||
+        verdict open_ends_by_a_signal "$status"
 
     # A browser is started with the address.
     mkdir -p browser && printf '#!/bin/sh\necho "$1" >"%s/browser/got"\n' "$work" >browser/xdg-open

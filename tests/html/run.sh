@@ -19,7 +19,8 @@ mkdir "$pages"
 "$B/strobe-lab" run --runtime mach fixtures/scenarios/hang.scn -o "$work/hang" >/dev/null || fail 'not played'
 for side in base slower; do
     for seed in 1 2 3; do
-        "$B/strobe-lab" run tests/diff/$side.scn --seed $seed$seed -o "$work/$side-$seed" >/dev/null || fail 'not played'
+        "$B/strobe-lab" run tests/diff/$side.scn --seed $seed$seed -o "$work/$side-$seed" >/dev/null ||
+            fail 'not played'
     done
 done
 check a_page_of_a_session "$strobe" report --html "$pages/hang.html" --evil-ms 200 "$work/hang/session.strobe"
