@@ -90,18 +90,21 @@ static void a_page_has_its_title_and_its_parts_once(void **state)
 
 /* ---- call paths */
 
+enum { CHAIN = 3 };
+
 struct tree {
     uint32_t parents[8];
     double own[8][2];
     uint32_t count;
-    uint32_t wide; /* with more paths: each below path 1, with the same amount */
+    uint32_t chains; /* and below path 1 as many chains of CHAIN paths, the innermost of each with 1 */
 };
 
 static void path_of_tree(void *ctx, uint32_t path, uint32_t *parent, double amounts[STROBE_PAGE_COLUMNS_MOST])
 {
     const struct tree *t = ctx;
-    *parent = path < t->count ? t->parents[path] : 1;
-    amounts[0] = path < t->count ? t->own[path][0] : 1;
+    uint32_t in_chains = path - t->count; /* their outermost paths come first, then the next ones */
+    *parent = path < t->count ? t->parents[path] : in_chains < t->chains ? 1 : path - t->chains;
+    amounts[0] = path < t->count ? t->own[path][0] : in_chains >= (CHAIN - 1) * t->chains;
     amounts[1] = path < t->count ? t->own[path][1] : 0;
 }
 
@@ -114,7 +117,7 @@ static uint32_t name_of_tree(void *ctx, uint32_t path)
 static struct strobe_page_flame flame_of(struct tree *t)
 {
     struct strobe_page_flame flame;
-    assert_int_equal(strobe_page_flame_build(&flame, &(struct strobe_page_paths){.count = t->count + t->wide,
+    assert_int_equal(strobe_page_flame_build(&flame, &(struct strobe_page_paths){.count = t->count + CHAIN * t->chains,
                                                                                  .path = path_of_tree,
                                                                                  .name = name_of_tree,
                                                                                  .ctx = t,
@@ -156,12 +159,18 @@ static void small_paths_are_summed_up_below_their_caller(void **state)
 static void a_page_has_a_bounded_number_of_paths_and_all_of_their_time(void **state)
 {
     (void)state;
-    struct tree t = {.parents = {0, 0}, .own = {{0, 0}, {3, 0}}, .count = 2, .wide = STROBE_PAGE_PATHS_MOST};
+    /* Each chain has more than STROBE_PAGE_LEAST_SHARE. */
+    struct tree t = {
+        .parents = {0, 0}, .own = {{0, 0}, {3, 0}}, .count = 2, .chains = STROBE_PAGE_PATHS_MOST / CHAIN + 1};
     struct strobe_page_flame f = flame_of(&t);
     assert_int_equal(f.count, 2);
-    assert_int_equal(f.left_out, STROBE_PAGE_PATHS_MOST);
-    assert_true(sum_of_column(&f, 0) == 3 + STROBE_PAGE_PATHS_MOST);
-    assert_true(f.share >= STROBE_PAGE_LEAST_SHARE);
+    assert_int_equal(f.left_out, CHAIN * t.chains);
+    assert_true(sum_of_column(&f, 0) == 3 + t.chains);
+    assert_true(f.share == 2 * STROBE_PAGE_LEAST_SHARE);
+    strobe_page_flame_free(&f);
+    t.chains--;
+    f = flame_of(&t);
+    assert_int_equal(f.count, 2 + CHAIN * t.chains);
     strobe_page_flame_free(&f);
 }
 
