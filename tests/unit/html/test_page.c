@@ -168,7 +168,7 @@ static void a_page_has_a_bounded_number_of_paths_and_all_of_their_time(void **st
     assert_true(sum_of_column(&f, 0) == 3 + t.chains);
     assert_true(f.share == 2 * STROBE_PAGE_LEAST_SHARE);
     strobe_page_flame_free(&f);
-    t.chains--;
+    t.chains -= 2;
     f = flame_of(&t);
     assert_int_equal(f.count, 2 + CHAIN * t.chains);
     strobe_page_flame_free(&f);
