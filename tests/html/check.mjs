@@ -82,23 +82,37 @@ function findPale() {
   return [...pale];
 }
 
+// Counts the colors of a copy, because reading a canvas often makes the browser warn.
 function countColors(id) {
-  const canvas = document.getElementById(id), pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const canvas = document.getElementById(id), copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const context = copy.getContext('2d', {willReadFrequently: true});
+  context.drawImage(canvas, 0, 0);
+  const pixels = context.getImageData(0, 0, copy.width, copy.height);
   const colors = new Set();
   for (let i = 0; i < pixels.data.length; i += 4 * 7) colors.add(pixels.data.slice(i, i + 3).join());
   return colors.size;
 }
 
-async function checkLooks(name, width, scheme) {
-  const title = `${name}_at_${width}_${scheme}`;
-  const {page, said, close} = await open(name, width, scheme);
-  equal(`${title}_says_nothing_and_asks_for_nothing`, said, []);
-  equal(`${title}_is_no_wider_than_the_window`, await page.evaluate(() => document.documentElement.scrollWidth), width);
-  equal(`${title}_clips_no_text`, await page.evaluate(findClipped), []);
-  equal(`${title}_has_contrast`, await page.evaluate(findPale), []);
-  const colors = await page.evaluate(countColors, 'flame-canvas');
-  check(`${title}_has_a_flame_graph`, colors > 4, `${colors} colors`);
-  if (shots) await page.screenshot({path: join(shots, `${title}.png`), fullPage: true});
+// The same page at each width and in each color scheme: it follows changes of both.
+async function checkLooks(name) {
+  const {page, said, close} = await open(name, 1600, 'light');
+  for (const width of [1600, 390]) for (const scheme of ['light', 'dark']) {
+    const title = `${name}_at_${width}_${scheme}`;
+    await page.setViewportSize({width, height: 900});
+    await page.emulateMedia({colorScheme: scheme});
+    await settle(page);
+    equal(`${title}_is_no_wider_than_the_window`, await page.evaluate(() => document.documentElement.scrollWidth), width);
+    equal(`${title}_clips_no_text`, await page.evaluate(findClipped), []);
+    equal(`${title}_has_contrast`, await page.evaluate(findPale), []);
+    const colors = await page.evaluate(countColors, 'flame-canvas');
+    check(`${title}_has_a_flame_graph`, colors > 4, `${colors} colors`);
+    const [paper, shown] = await page.evaluate(() => [getComputedStyle(document.body).backgroundColor,
+      document.getElementById('flame-canvas').clientWidth]);
+    check(`${title}_has_its_colors`, (Number(paper.match(/\d+/)[0]) > 128) === (scheme === 'light'), paper);
+    check(`${title}_fills_its_width`, shown > 0.85 * width && shown < width, String(shown));
+    if (shots) await page.screenshot({path: join(shots, `${title}.png`), fullPage: true});
+  }
+  equal(`${name}_says_nothing_and_asks_for_nothing`, said, []);
   await close();
 }
 
@@ -273,8 +287,7 @@ async function checkDiff() {
 
 try {
   await checkBig();
-  for (const name of ['hang', 'diff'])
-    for (const width of [390, 1600]) for (const scheme of ['light', 'dark']) await checkLooks(name, width, scheme);
+  for (const name of ['hang', 'diff']) await checkLooks(name);
   const {page, said, close} = await open('hang', 1600, 'light');
   await checkTables(page);
   await checkTimeline(page);
