@@ -104,14 +104,17 @@ embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load u
 # The library that `strobe attach` loads into a running program. It exchanges slots, as the library for Android does.
 attach_src  := $(filter-out engine/backend/linux/preload/load.c,$(preload_src)) \
                $(wildcard engine/backend/linux/attach/*.[cS]) $(slots_src)
+# The sources of pages, which this file includes as bytes.
+page_src    := engine/trace/export/html/page_text.S
+page_parts  := $(foreach ending,html css js,$(wildcard $(dir $(page_src))*.$(ending)))
 trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import/*/*.c engine/trace/export/*/*.c \
-                 engine/watch/*.c)
+                 engine/watch/*.c) $(page_src)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/policy/*/*.c sim/score/*.c \
                  sim/trial/*.c sim/learn/*.c sim/player/dex/*.c sim/explore/*.c sim/explore/litmus/*.c) \
                $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
-cmd_src     := $(wildcard engine/cmd/*.c $(patsubst %,engine/cmd/%/*.c,import capture attach record)) \
-               engine/flight/flight_config.c
+cmd_src     := $(wildcard engine/cmd/*.c $(patsubst %,engine/cmd/%/*.c,import capture attach record open)) \
+               engine/flight/flight_config.c engine/control/request.c
 # Sources that strobe and strobe-lab share.
 cmd_common  := $(patsubst %,engine/cmd/%.c,arguments cmd guess outputs progress)
 lab_cmd_src := $(wildcard sim/cmd/*.c)
@@ -124,7 +127,8 @@ support_src := $(wildcard tests/unit/support/*.c)
 lab_support := $(wildcard tests/sim/support/*.c) tests/unit/support/only.c
 # Suites that test the tools instead of the engine. Target: test-tools. base.sh builds the tree again for each planted
 # fault, so it runs only with FULL=1, as in the nightly run.
-tool_suites := $(patsubst %,tests/%/run.sh,compilers fleet gate mutants readme runner) $(if $(FULL),tests/gate/base.sh)
+tool_suites := $(patsubst %,tests/%/run.sh,compilers fleet gate html mutants readme runner) \
+               $(if $(FULL),tests/gate/base.sh)
 # Two long suites with a target each: programs and test-calibrate. No other suite runs beside them.
 own_target  := tests/programs/run.sh tests/calibrate/run.sh
 # What a suite measures in real time, by itself, is a script of its own beside run.sh.
@@ -164,8 +168,8 @@ lab_bin     := $(lab_src:tests/sim/%.c=$B/tests/sim/%)
 unit_bin    := $(unit_src:tests/unit/%.c=$B/tests/unit/%) $(lab_bin)
 # Tests in which a data race or a misuse of locks is possible. The other lab tests run fibers on one thread. The reading
 # half and its tests have no threads, locks or atomic operations; tidy checks that.
-unthreaded  := $(lab_bin) \
-               $(filter $(patsubst %,$B/tests/unit/%/%,diff import sched symbols trace util watch),$(unit_bin))
+reading     := diff html import sched symbols trace util watch
+unthreaded  := $(lab_bin) $(filter $(patsubst %,$B/tests/unit/%/%,$(reading)),$(unit_bin))
 threaded    := $(filter-out $(unthreaded),$(unit_bin)) $(filter %/test_real %/test_real_frames,$(lab_bin))
 libs        := $B/libstrobe-trace.a $B/libstrobe-art.a $B/libstrobe-capture.a
 sim_libs    := $B/libstrobe-sim.a $B/libstrobe-trace.a
@@ -254,6 +258,8 @@ $B/obj/%.o: %.c $B/flags
 $B/obj/%.o: %.S $B/flags
 	@mkdir -p $(@D)
 	$(call run,cc)$(assemble) -c -o $@ $<
+
+$(call obj,obj,$(page_src)): $(page_parts)
 
 $B/sim/%.o: %.c $B/flags
 	@mkdir -p $(@D)
@@ -367,11 +373,11 @@ $B/flags: FORCE | deps-build
 	@echo '$(HASTE)' | cmp -s - $B/haste || { echo '$(HASTE)' >$B/haste; rm -f $@; }
 	@echo '$(subst $(here),,$(compile))' | cmp -s - $@ || echo '$(subst $(here),,$(compile))' >$@
 
-deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full: deps-%:
+deps-build deps-unit deps-run deps-test deps-tools deps-deb deps-programs deps-programs-full: deps-%:
 	@ci/deps $*
 deps-unit deps-run deps-test deps-deb: | deps-build
 deps-run deps-test: | deps-unit
-deps-test: | deps-run
+deps-test deps-tools: | deps-run
 
 # ---- targets
 
@@ -416,7 +422,7 @@ test: tests | deps-test ## runs the tests: unit tests, whole-command suites, sty
 
 test-programs: ; @printf '%s\n' $(unit_bin) $(suites)
 
-test-tools: all | deps-test ## tests clang, README's commands, the runner, the gate, the mutant harness
+test-tools: all | deps-tools ## tests clang, README's commands, the runner, the gate, mutants, pages
 	@B=$B LIMIT=$${LIMIT:-480} tests/run $(tool_suites)
 
 test-calibrate: all $B/bench/strobe-costs | deps-test ## compares virtual time with real threads, two scenarios
@@ -439,7 +445,7 @@ include sim/player/probes/probes.mk
 include bench/bench.mk bench/gate/gate.mk tests/genuine/genuine.mk
 include engine/backend/sdk/bionic/android.mk tests/android/android.mk engine/backend/sdk/darwin/darwin.mk
 include tests/faults/faults.mk tests/gnumach/gnumach.mk tests/emulate/emulate.mk tests/mach_stress/mach_stress.mk
-include tests/embed/embed.mk
+include tests/embed/embed.mk tests/html/html.mk
 # A sanitized build compiles the engine once: its static libraries hold the objects of its shared ones.
 ifdef SAN
 compiled_once := $(filter %.c,$(sort $(capture_src) $(art_src) $(mach_src) $(xnu_src)))
@@ -449,7 +455,7 @@ $(call obj,pic,$(compiled_once)): $B/pic/%.o: $B/obj/%.o
 endif
 # Programs that several suites build. Building them first avoids builds in parallel.
 test: $B/genuine/make_traces $B/contract_art $B/device/app_process64 $B/lib/libstrobe-capture.so.0
-test-tools: $(gate_programs)
+test-tools: $(gate_programs) $B/html/make_sessions
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach \
          $(gate_programs) $B/bench/workload
 
@@ -477,7 +483,7 @@ FORCE:
 
 .PHONY: all run figures unit units read benches sources stress tests test test-programs test-tools test-calibrate \
         explore clean help FORCE programs \
-        deps-build deps-unit deps-run deps-test deps-deb deps-programs deps-programs-full
+        deps-build deps-unit deps-run deps-test deps-tools deps-deb deps-programs deps-programs-full
 .SECONDARY:
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:

@@ -79,12 +79,14 @@ int strobe_cmd_export(int argc, char **argv);
 int strobe_cmd_help(int argc, char **argv);
 int strobe_cmd_import(int argc, char **argv);
 int strobe_cmd_merge(int argc, char **argv);
+int strobe_cmd_open(int argc, char **argv);
 int strobe_cmd_record(int argc, char **argv);
 int strobe_cmd_report(int argc, char **argv);
 int strobe_cmd_symbolize(int argc, char **argv);
 
 extern const char strobe_usage_attach[], strobe_usage_capture[], strobe_usage_convert[], strobe_usage_diff[];
 extern const char strobe_usage_doctor[], strobe_usage_export[], strobe_usage_help[], strobe_usage_import[];
-extern const char strobe_usage_merge[], strobe_usage_record[], strobe_usage_report[], strobe_usage_symbolize[];
+extern const char strobe_usage_merge[], strobe_usage_open[], strobe_usage_record[], strobe_usage_report[];
+extern const char strobe_usage_symbolize[];
 
 #endif

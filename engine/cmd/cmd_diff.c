@@ -3,6 +3,7 @@
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/diff_figures.h"
 #include "engine/cmd/interrupts.h"
+#include "engine/cmd/report_page.h"
 
 #include "engine/trace/diff/diff.h"
 #include "engine/trace/symbols/symbols.h"
@@ -43,6 +44,8 @@ const char strobe_usage_diff[] =
     "                  which flamegraph.pl draws one: *.folded *.collapsed *.txt, or `-`, standard\n"
     "                  output without the tables\n"
     "  --by WHAT       weight of these: wall (default), cpu or alloc\n"
+    "  --html OUT      write a page for a browser: the tables, to sort and filter, and differential\n"
+    "                  flame graphs. `-` is standard output, without the tables\n"
     "  -f, --force     overwrite OUT\n"
     "\n"
     "A difference is real at a false discovery rate of 5 %. The noise is the spread between\n"
@@ -50,17 +53,25 @@ const char strobe_usage_diff[] =
     "\n"
     "Exit status: 0 fine, 1 a real difference is above --fail-over, 2 bad use or bad input.\n";
 
-enum { BASE = 256, NEW, PER, THREAD, INLINES, TOP, ALL, FAIL_OVER, JSON, BY };
+enum { BASE = 256, NEW, PER, THREAD, INLINES, TOP, ALL, FAIL_OVER, JSON, BY, HTML };
 enum { TOP_DEFAULT = 20 };
 
 static const struct option diff_options[] = {
-    {"base", no_argument, NULL, BASE},       {"new", no_argument, NULL, NEW},
-    {"per", required_argument, NULL, PER},   {"thread", required_argument, NULL, THREAD},
-    {"inlines", no_argument, NULL, INLINES}, {"top", required_argument, NULL, TOP},
-    {"all", no_argument, NULL, ALL},         {"fail-over", required_argument, NULL, FAIL_OVER},
-    {"json", no_argument, NULL, JSON},       {"output", required_argument, NULL, 'o'},
-    {"by", required_argument, NULL, BY},     {"force", no_argument, NULL, 'f'},
-    {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+    {"base", no_argument, NULL, BASE},
+    {"new", no_argument, NULL, NEW},
+    {"per", required_argument, NULL, PER},
+    {"thread", required_argument, NULL, THREAD},
+    {"inlines", no_argument, NULL, INLINES},
+    {"top", required_argument, NULL, TOP},
+    {"all", no_argument, NULL, ALL},
+    {"fail-over", required_argument, NULL, FAIL_OVER},
+    {"json", no_argument, NULL, JSON},
+    {"output", required_argument, NULL, 'o'},
+    {"by", required_argument, NULL, BY},
+    {"html", required_argument, NULL, HTML},
+    {"force", no_argument, NULL, 'f'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 struct diff_request {
@@ -69,7 +80,7 @@ struct diff_request {
     const char **paths[STROBE_DIFF_SIDES]; /* each has as many places as there are arguments */
     uint32_t counts[STROBE_DIFF_SIDES];
     int named_sides, side; /* --base or --new was given; the side of the next capture */
-    const char *output;
+    const char *output, *page;
     int force, json, gates, upwards_only;
     double fail_over; /* percent */
     enum strobe_diff_amount amount;
@@ -128,6 +139,7 @@ static int take_diff_option(struct diff_request *q, int c)
     case FAIL_OVER: return take_percent(q);
     case JSON: q->json = 1; return 0;
     case BY: return take_diff_amount(q);
+    case HTML: q->page = optarg; return 0;
     case 'o': q->output = optarg; return 0;
     case 'f': q->force = 1; return 0;
     default: return STROBE_EXIT_BAD;
@@ -155,6 +167,10 @@ static int check_diff_output(const struct diff_request *q)
     enum strobe_format format;
     if (q->by && !q->output)
         return strobe_complain("diff: --by is for the stacks of -o");
+    if (q->page && !*q->page)
+        return strobe_complain("diff: --html: expected a file name");
+    if (q->page && q->output && !strcmp(q->page, q->output))
+        return strobe_complain("diff: %s: --html and -o need two files", q->page);
     if (!q->output || !strcmp(q->output, "-") || is_svg(q->output))
         return 0;
     if (strobe_trace_ending(q->output, &format) && format == STROBE_FORMAT_FOLDED)
@@ -233,6 +249,18 @@ static int write_stacks(const struct diff_request *q, const struct strobe_diff *
     return status == STROBE_OK ? 0 : strobe_complain("%s: cannot write: %s", q->output, strerror(errno));
 }
 
+static int write_diff_page(const struct diff_request *q, const struct strobe_diff *d)
+{
+    struct strobe_outfile out;
+    int status = strobe_page_create(&out, q->page, q->force);
+    return status ? status : strobe_page_finish(&out, q->page, strobe_diff_write_page(d, &out));
+}
+
+static bool is_standard_output(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
 static int print_tables(const struct diff_request *q, const struct strobe_diff *d)
 {
     struct winsize size;
@@ -271,10 +299,12 @@ static int compare_captures(const struct diff_request *q)
         status = strobe_complain("diff: out of memory");
     strobe_output_begin();
     strobe_interrupts_clean(0);
-    if (!status && (!q->output || strcmp(q->output, "-") != 0))
+    if (!status && !is_standard_output(q->output) && !is_standard_output(q->page))
         status = print_tables(q, &d);
     if (!status && q->output)
         status = write_stacks(q, &d);
+    if (!status && q->page)
+        status = write_diff_page(q, &d);
     if (!status)
         status = gate_difference(q, &d);
     strobe_diff_close(&d);

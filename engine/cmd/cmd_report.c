@@ -3,6 +3,7 @@
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/report_findings.h"
 #include "engine/cmd/report_folder.h"
+#include "engine/cmd/report_page.h"
 
 #include "engine/store/session.h"
 #include "engine/trace/report/report.h"
@@ -42,6 +43,9 @@ const char strobe_usage_report[] =
     "               shows it (default last)\n"
     "  --verbose    also the outcomes of events, and statistics of the sampler\n"
     "  --json       one JSON object; strobe-report(1) describes its fields\n"
+    "  --html OUT   instead, write a page for a browser: all of this, findings, a timeline and flame\n"
+    "               graphs. It has 300 methods and calls unless --top gives the number\n"
+    "  -f, --force  overwrite OUT\n"
     "\n"
     "A trace takes --top, --by wall, --by cpu, --verbose and --json; the others are for sessions.\n"
     "\n"
@@ -60,7 +64,7 @@ const char strobe_usage_report[] =
     "\n"
     "Exit status: 0 fine, 1 the accounting is not consistent, 2 bad use or bad input.\n";
 
-enum { TOP = 256, BY, INLINES, GAP, REPAIR, JSON, VERBOSE, THREAD, FROM, TO, OF, LINES, FINDINGS, OF_FINDINGS };
+enum { TOP = 256, BY, INLINES, GAP, REPAIR, JSON, VERBOSE, THREAD, FROM, TO, OF, LINES, FINDINGS, HTML, OF_FINDINGS };
 
 static const struct option long_options[] = {
     {"top", required_argument, NULL, TOP},
@@ -76,6 +80,8 @@ static const struct option long_options[] = {
     {"lines", no_argument, NULL, LINES},
     {"json", no_argument, NULL, JSON},
     {"findings", no_argument, NULL, FINDINGS},
+    {"html", required_argument, NULL, HTML},
+    {"force", no_argument, NULL, 'f'},
     {"evil-ms", required_argument, NULL, OF_FINDINGS + 0},
     {"lag-ms", required_argument, NULL, OF_FINDINGS + 1},
     {"anr-ms", required_argument, NULL, OF_FINDINGS + 2},
@@ -100,7 +106,9 @@ static const char *name_of_option(int c)
 struct request {
     struct strobe_report_options options;
     const char *path;
-    int json, findings;
+    int json, findings, force;
+    int has_top;
+    const char *page;                          /* the output of --html; NULL = none */
     const char *for_sessions_only;             /* an option that was given and needs a session */
     const char *not_of_findings, *of_findings; /* options that were given: one that --findings excludes, one that needs
                                                   it */
@@ -123,6 +131,7 @@ static int take_report_option(struct request *q, int c)
         if (!strobe_parse_number(optarg, 1000000, &n))
             return strobe_complain("report: --top %s: expected a number from 0 to 1000000", optarg);
         q->options.top = (uint32_t)n;
+        q->has_top = 1;
         q->not_of_findings = "--top";
         return 0;
     case BY:
@@ -168,6 +177,8 @@ static int take_report_option(struct request *q, int c)
         return 0;
     case JSON: q->json = 1; return 0;
     case FINDINGS: q->findings = 1; return 0;
+    case HTML: q->page = optarg; return 0;
+    case 'f': q->force = 1; return 0;
     default:
         if (c < OF_FINDINGS)
             return STROBE_EXIT_BAD;
@@ -244,6 +255,26 @@ static int report_session(const struct request *q)
     return strobe_output_end(exit_status);
 }
 
+static int report_page(struct request *q)
+{
+    if (q->findings || q->json)
+        return strobe_complain("report: --%s does not go with --html", q->findings ? "findings" : "json");
+    if (q->options.function)
+        return strobe_complain("report: --of does not go with --html, whose flame graphs have the callers");
+    if (!*q->page)
+        return strobe_complain("report: --html: expected a file name");
+    if (strobe_session_set_is_folder(q->path))
+        return strobe_complain("%s: a folder of sessions: --html is for one of them", q->path);
+    int session = has_session_header(q->path);
+    if (session < 0)
+        return STROBE_EXIT_BAD;
+    if (!session)
+        return strobe_complain("report: %s is a trace: --html is for sessions", q->path);
+    if (!q->has_top)
+        q->options.top = STROBE_PAGE_TOP;
+    return strobe_report_page(q->path, &q->options, &q->search, q->page, q->force);
+}
+
 int strobe_cmd_report(int argc, char **argv)
 {
     struct request q = {.options = {.top = TOP_DEFAULT}};
@@ -263,7 +294,11 @@ int strobe_cmd_report(int argc, char **argv)
     q.options.width = terminal_columns();
     if (q.options.to_ns && q.options.to_ns <= q.options.from_ns)
         return strobe_complain("report: --to must be later than --from");
-    if (q.of_findings && !q.findings)
+    if (q.of_findings && !q.findings && !q.page)
         return strobe_complain("report: --%s needs --findings", q.of_findings);
+    if (q.page)
+        return report_page(&q);
+    if (q.force)
+        return strobe_complain("report: --force is for the file of --html");
     return q.findings ? report_findings_only(&q) : report_session(&q);
 }

@@ -15,6 +15,7 @@ const struct strobe_cmd strobe_cmds[] = {
     {"export", strobe_cmd_export, "write many captures as JSON lines, for a data base", strobe_usage_export},
     {"diff", strobe_cmd_diff, "compare captures, and say which differences are real", strobe_usage_diff},
     {"merge", strobe_cmd_merge, "join sessions and traces of the system on one timeline", strobe_usage_merge},
+    {"open", strobe_cmd_open, "show a trace in the Perfetto UI, in the browser", strobe_usage_open},
     {"doctor", strobe_cmd_doctor, "what this machine allows, and what a program is", strobe_usage_doctor},
     {"symbolize", strobe_cmd_symbolize, "give renamed methods of a session their names back", strobe_usage_symbolize},
     {"import", strobe_cmd_import, "read what other tracers wrote", strobe_usage_import},

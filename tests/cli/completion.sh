@@ -4,7 +4,7 @@ for shell in bash zsh fish; do
     "$home/ci/completion" $shell "$B" >"completion.$shell" 2>err || echo "FAIL set-up: completion of $shell: $(<err)"
 done
 lab_commands='run compare explore learn'
-commands="record attach capture report convert export diff merge doctor symbolize $lab_commands"
+commands="record attach capture report convert export diff merge open doctor symbolize $lab_commands"
 
 # bash_offers WORD...: what bash offers for the last word, one a line.
 bash_offers() {

@@ -62,7 +62,7 @@ layouts_as_c() {
     ' "$(page_of session)"
 }
 
-commands=(record attach capture report convert export diff merge doctor symbolize import run compare explore learn)
+commands=(record attach capture report convert export diff merge open doctor symbolize import run compare explore learn)
 for command in "${commands[@]}" help; do
     run "$strobe" help "$command"
     cp out "help-$command"

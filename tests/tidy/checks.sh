@@ -235,7 +235,7 @@ static_functions_have_names_of_their_own() {
 # The reading half and its tests have no threads, locks or atomic operations, so the Makefile (`unthreaded`) leaves
 # these tests out of the lanes that look for data races.
 the_reading_half_has_no_threads() {
-    files '^(engine/(trace|util|watch)|tests/unit/(diff|import|sched|symbols|trace|util|watch))/.*\.[ch]$' |
+    files '^(engine/(trace|util|watch)|tests/unit/(diff|html|import|sched|symbols|trace|util|watch))/.*\.[ch]$' |
         report '\b(pthread_|thrd_|mtx_|sem_|atomic_|__atomic_|__sync_|strobe_trial_crowd|stdatomic)' \
             'the reading half has no threads'
 }

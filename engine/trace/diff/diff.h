@@ -143,4 +143,8 @@ void strobe_diff_write_folded(const struct strobe_diff *d, enum strobe_diff_amou
 enum strobe_status strobe_diff_write_svg(const struct strobe_diff *d, enum strobe_diff_amount amount,
                                          struct strobe_outfile *out);
 
+/* Writes a page of HTML with the tables and the differential flame graph (engine/trace/export/html). STROBE_IO: out of
+ * memory; other errors are those of `out`. */
+enum strobe_status strobe_diff_write_page(const struct strobe_diff *d, struct strobe_outfile *out);
+
 #endif

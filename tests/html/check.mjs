@@ -1,0 +1,305 @@
+// Opens pages of `strobe report --html` and `strobe diff --html` in a browser, as a user does. One browser process.
+//
+//   check.mjs PLAYWRIGHT DIR [SHOTS]
+//
+// PLAYWRIGHT: the package's directory. DIR has hang.html, hostile.html, big.html, diff.html, and hang.json, the report
+// of the same session. SHOTS: a directory for screenshots of the whole pages.
+//
+// Prints a line `ok NAME` or `FAIL NAME: WHY` for each check, and the counts last.
+import {readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {join, resolve} from 'node:path';
+
+const [playwright, dir, shots] = process.argv.slice(2);
+const {chromium} = createRequire(import.meta.url)(resolve(playwright));
+const report = JSON.parse(readFileSync(join(dir, 'hang.json'), 'utf8'));
+const OPEN_SECONDS_MOST = 3;
+let passed = 0, failed = 0;
+
+function check(name, holds, why = '') {
+  if (holds) {
+    passed++;
+    console.log(`ok ${name}`);
+  } else {
+    failed++;
+    console.log(`FAIL ${name}: ${why}`);
+  }
+}
+
+function equal(name, got, wanted) {
+  check(name, JSON.stringify(got) === JSON.stringify(wanted), `${JSON.stringify(got)}, expected ${JSON.stringify(wanted)}`);
+}
+
+// playwright gives the browser a new directory for its data.
+const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args: ['--headless', '--no-sandbox',
+  '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync']});
+
+// Opens a page. Anything that it says or asks for is a failure. `seconds` is the time until it is drawn.
+async function open(name, width, scheme) {
+  const context = await browser.newContext({viewport: {width, height: 900}, colorScheme: scheme,
+    deviceScaleFactor: 1, reducedMotion: 'reduce'});
+  const page = await context.newPage();
+  const said = [];
+  page.on('console', message => said.push(`${message.type()}: ${message.text()}`));
+  page.on('pageerror', error => said.push(error.message));
+  page.on('request', request => request.url().startsWith('file:') && request.isNavigationRequest() ||
+    said.push(`request of ${request.url()}`));
+  page.on('dialog', dialog => said.push(`dialog: ${dialog.message()}`) && dialog.dismiss());
+  await page.goto(`file://${resolve(dir, name)}.html`);
+  const seconds = await page.evaluate(() => new Promise(done =>
+    requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() / 1000)))));
+  return {page, said, seconds, close: () => context.close()};
+}
+
+// Texts that are wider than the element they are in, or that leave the window.
+function findClipped() {
+  const texts = 'h1, h2, h3, p, li, dt, dd, th, td, button, a, summary, output, select, label';
+  const clipped = [];
+  for (const element of document.querySelectorAll(texts)) {
+    const box = element.getBoundingClientRect();
+    if (!box.width || element.closest('.gone, .skip, dialog')) continue;
+    if (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).display !== 'inline')
+      clipped.push(`${element.tagName} "${element.textContent.slice(0, 30)}"`);
+    if (box.right > innerWidth + 1 || box.left < -1) clipped.push(`outside: "${element.textContent.slice(0, 30)}"`);
+  }
+  return clipped;
+}
+
+// Contrast of the texts of a kind with the background below them (https://www.w3.org/TR/WCAG21/#contrast-minimum).
+function findPale() {
+  const luminance = rgb => rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const parse = color => color.match(/[\d.]+/g).map(Number);
+  const pale = new Set();
+  for (const element of document.querySelectorAll('p, li, dt, dd, th button, td, a, small, .soft, .bad, .good')) {
+    if (!element.getBoundingClientRect().width) continue;
+    let below = element;
+    while (below && (parse(getComputedStyle(below).backgroundColor)[3] ?? 1) === 0) below = below.parentElement;
+    const [a, b] = [getComputedStyle(element).color, below ? getComputedStyle(below).backgroundColor : 'rgb(255, 255, 255)']
+      .map(color => luminance(parse(color).slice(0, 3))).sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) pale.add(`${element.tagName}.${element.className}`);
+  }
+  return [...pale];
+}
+
+// Counts the colors of a copy, because reading a canvas often makes the browser warn.
+function countColors(id) {
+  const canvas = document.getElementById(id), copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const context = copy.getContext('2d', {willReadFrequently: true});
+  context.drawImage(canvas, 0, 0);
+  const pixels = context.getImageData(0, 0, copy.width, copy.height);
+  const colors = new Set();
+  for (let i = 0; i < pixels.data.length; i += 4 * 7) colors.add(pixels.data.slice(i, i + 3).join());
+  return colors.size;
+}
+
+// The same page at each width and in each color scheme: it follows changes of both.
+async function checkLooks(name) {
+  const {page, said, close} = await open(name, 1600, 'light');
+  for (const width of [1600, 390]) for (const scheme of ['light', 'dark']) {
+    const title = `${name}_at_${width}_${scheme}`;
+    await page.setViewportSize({width, height: 900});
+    await page.emulateMedia({colorScheme: scheme});
+    await settle(page);
+    equal(`${title}_is_no_wider_than_the_window`, await page.evaluate(() => document.documentElement.scrollWidth), width);
+    equal(`${title}_clips_no_text`, await page.evaluate(findClipped), []);
+    equal(`${title}_has_contrast`, await page.evaluate(findPale), []);
+    const colors = await page.evaluate(countColors, 'flame-canvas');
+    check(`${title}_has_a_flame_graph`, colors > 4, `${colors} colors`);
+    const [paper, shown] = await page.evaluate(() => [getComputedStyle(document.body).backgroundColor,
+      document.getElementById('flame-canvas').clientWidth]);
+    check(`${title}_has_its_colors`, (Number(paper.match(/\d+/)[0]) > 128) === (scheme === 'light'), paper);
+    check(`${title}_fills_its_width`, shown > 0.85 * width && shown < width, String(shown));
+    if (shots) await page.screenshot({path: join(shots, `${title}.png`), fullPage: true});
+  }
+  equal(`${name}_says_nothing_and_asks_for_nothing`, said, []);
+  await close();
+}
+
+const range = page => page.evaluate(() => [strobePage.timeline.from, strobePage.timeline.to]);
+const firstCells = (page, id, count) => page.evaluate(([table, n]) => [...document.querySelectorAll(
+  `#${table} tbody tr`)].slice(0, n).map(row => row.cells[0].querySelector('.code').textContent), [id, count]);
+const settle = page => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+async function checkTables(page) {
+  const rows = [...report.methods].sort((a, b) => b.self_ns - a.self_ns).map(m => m.name);
+  equal('functions_are_sorted_by_self_time', await firstCells(page, 'functions', 5), rows.slice(0, 5));
+  await page.click('#functions th button:text-is("Inclusive")');
+  const inclusive = [...report.methods].sort((a, b) => b.total_ns - a.total_ns);
+  equal('a_click_sorts_by_inclusive_time', (await firstCells(page, 'functions', 1))[0], inclusive[0].name);
+  equal('the_sort_is_announced', await page.getAttribute('#functions th:has(button:text-is("Inclusive"))', 'aria-sort'),
+    'descending');
+  await page.click('#functions th button:text-is("Inclusive")');
+  equal('a_second_click_turns_it_round', await page.getAttribute(
+    '#functions th:has(button:text-is("Inclusive"))', 'aria-sort'), 'ascending');
+  await page.click('#functions th button:text-is("Self")');
+  await page.fill('#functions input', 'login');
+  const wanted = report.methods.filter(m => m.name.toLowerCase().includes('login')).length;
+  equal('a_filter_keeps_the_rows_that_match', await page.locator('#functions tbody tr').count(), wanted);
+  await page.fill('#functions input', '');
+  const self = await page.evaluate(() => {
+    const tree = strobePage.flame.tree('wall'), sums = {};
+    tree.name.forEach((name, i) => name >= 0 && (sums[name] = (sums[name] || 0) + tree.self[0][i]));
+    return Object.entries(sums).map(([name, ns]) => [strobePage.names.text(+name), ns]);
+  });
+  const top = report.methods.filter(m => m.self_ns > 5e6 && !m.name.startsWith('[')).map(m => [m.name, m.self_ns]);
+  const other = top.filter(([name, ns]) => Math.abs(self.find(s => s[0] === name)?.[1] - ns) > 0.001 * ns);
+  equal('the_flame_graph_has_the_times_of_the_table', [top.length > 3, other], [true, []]);
+}
+
+async function checkTimeline(page) {
+  const whole = await range(page);
+  const finding = page.locator('.finding', {hasText: 'evil-method'}).first();
+  await finding.locator('.finding-link').click();
+  await settle(page);
+  const shown = await range(page), wanted = await page.evaluate(() => {
+    const f = readData('findings').findings.find(x => x.kind === 'evil-method');
+    return [f.begin_ns, f.end_ns];
+  });
+  check('a_finding_leads_to_its_time', shown[0] <= wanted[0] && shown[1] >= wanted[1] &&
+    shown[1] - shown[0] < 2 * (wanted[1] - wanted[0]), `${shown}, expected about ${wanted}`);
+  equal('the_timeline_has_the_focus', await page.evaluate(() => document.activeElement.id), 'timeline-canvas');
+  check('a_slice_is_selected', /sem wait/.test(await page.textContent('#timeline-picked')),
+    await page.textContent('#timeline-picked'));
+  const colors = await page.evaluate(countColors, 'timeline-canvas');
+  check('the_timeline_is_drawn', colors > 6, `${colors} colors`);
+  await page.keyboard.press('0');
+  equal('0_shows_the_whole_time', await range(page), whole);
+  await page.keyboard.press('+');
+  const closer = await range(page);
+  check('plus_zooms_in', Math.abs((closer[1] - closer[0]) / (whole[1] - whole[0]) - 0.5) < 0.01, String(closer));
+  await page.keyboard.press('ArrowRight');
+  check('an_arrow_moves_on', (await range(page))[0] > closer[0], String(await range(page)));
+  const before = await page.textContent('#timeline-picked');
+  await page.keyboard.press('Shift+ArrowUp');
+  check('shift_and_up_selects_the_caller', await page.textContent('#timeline-picked') !== before, before);
+  await page.keyboard.press('0');
+  const box = await page.locator('#timeline-canvas').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 60);
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up('Control');
+  await page.waitForFunction(span => strobePage.timeline.to - strobePage.timeline.from < span * 0.9, whole[1] - whole[0]);
+  check('ctrl_and_wheel_zoom', true);
+  const wheel = await range(page);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2 - 200, box.y + 60, {steps: 4});
+  await page.mouse.up();
+  check('dragging_moves', (await range(page))[0] > wheel[0], `${wheel} to ${await range(page)}`);
+  await page.keyboard.press('0');
+  await page.locator('#waits table[aria-label="Longest blocking calls"] button.link').first().click();
+  const wait = report.waits[0], at = await range(page);
+  check('a_wait_leads_to_its_time', at[0] <= wait.begin_ns && at[1] >= wait.begin_ns + wait.duration_ns ||
+    wait.duration_ns > 0.7 * (whole[1] - whole[0]), `${at}, expected ${wait.begin_ns} + ${wait.duration_ns}`);
+}
+
+async function checkFlame(page) {
+  const focus = () => page.evaluate(() => strobePage.names.text(strobePage.flame.focus.name));
+  await page.locator('#flame-canvas').focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  check('enter_enlarges_a_frame', await focus() !== 'all threads', await focus());
+  await page.keyboard.press('Backspace');
+  equal('backspace_goes_back', await focus(), 'all threads');
+  await page.click('#flame-inverse');
+  const self = await page.evaluate(() => strobePage.flame.root.frames.map(f => [strobePage.names.text(f.name), f.amounts[0]]));
+  const most = [...report.methods].filter(m => !m.name.startsWith('[')).sort((a, b) => b.self_ns - a.self_ns)[0];
+  equal('the_inverse_begins_with_self_times', self.find(([name]) => name === most.name)[1], most.self_ns);
+  await page.click('#flame-inverse');
+  await page.locator('#flame-canvas').click({position: {x: 300, y: 27}});
+  check('a_click_enlarges', await focus() !== 'all threads', await focus());
+  await page.selectOption('#flame-weight', 'cpu');
+  equal('the_width_is_cpu_time', await page.evaluate(() => [strobePage.flame.weight, strobePage.flame.root.amounts[0] > 0]),
+    ['cpu', true]);
+  await page.selectOption('#flame-weight', 'wall');
+  await page.locator('#functions button.link', {hasText: 'flame'}).first().click();
+  check('a_function_leads_to_the_flame_graph', await focus() !== 'all threads', await focus());
+}
+
+async function checkKeys(page) {
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('/');
+  equal('slash_goes_to_the_search', await page.evaluate(() => document.activeElement.id), 'search');
+  await page.keyboard.type('login');
+  const found = await page.textContent('#found');
+  check('the_search_counts_names', /^[1-9]\d* names?, \d/.test(found), found);
+  check('the_search_highlights', await page.evaluate(() => strobePage.timeline.matching.size > 0 &&
+    strobePage.flame.matching.size > 0));
+  await page.keyboard.press('Enter');
+  check('enter_goes_to_a_place', /login/i.test(await page.textContent('#timeline-picked')),
+    await page.textContent('#timeline-picked'));
+  await page.focus('#search');
+  await page.keyboard.press('Escape');
+  equal('escape_ends_the_search', await page.evaluate(() => [document.getElementById('search').value,
+    strobePage.timeline.matching]), ['', null]);
+  await page.keyboard.press('?');
+  check('question_mark_opens_the_help', await page.evaluate(() => document.getElementById('keys').open));
+  await page.keyboard.press('Escape');
+  check('escape_closes_the_help', await page.evaluate(() => !document.getElementById('keys').open));
+  const reached = new Set();
+  await page.evaluate(() => window.scrollTo(0, 0));
+  for (let i = 0; i < 60; i++) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => {
+      const style = getComputedStyle(document.activeElement);
+      return document.activeElement.id + (style.outlineStyle === 'none' ? ' without an outline' : '');
+    }));
+  }
+  for (const id of ['search', 'timeline-canvas', 'flame-canvas'])
+    check(`tab_reaches_${id}`, reached.has(id), [...reached].join(' '));
+}
+
+async function checkHostile() {
+  const {page, said, close} = await open('hostile', 1600, 'light');
+  equal('hostile_names_say_nothing', said, []);
+  check('hostile_names_run_nothing', !/taken/.test(await page.title()) && await page.locator('img').count() === 0,
+    await page.title());
+  const text = await page.textContent('#content');
+  for (const part of ['</script><script>document.title', '<b>main</b>\u2029', 'onerror="document.title', '&amp;\u2028'])
+    check(`hostile_name_is_shown_${JSON.stringify(part)}`, text.includes(part));
+  await close();
+}
+
+async function checkBig() {
+  const {page, said, seconds, close} = await open('big', 1600, 'dark');
+  equal('a_big_page_says_nothing', said, []);
+  check(`a_big_page_opens_in_${OPEN_SECONDS_MOST}_s`, seconds < OPEN_SECONDS_MOST, `${seconds.toFixed(2)} s`);
+  console.log(`a page of a session of more than 100 MB opened in ${seconds.toFixed(2)} s`);
+  const merged = await page.textContent('#timeline');
+  check('a_big_page_says_what_it_sums_up', /are summed up: the timeline has/.test(merged), merged.slice(-300));
+  await close();
+}
+
+async function checkDiff() {
+  const {page, close} = await open('diff', 1600, 'light');
+  const diff = await page.evaluate(() => readData('diff'));
+  equal('a_comparison_has_its_real_rows', await page.locator('#differences tbody tr').count(),
+    Math.min(25, diff.methods_self.filter(r => r.real).length));
+  await page.uncheck('#diff-real');
+  equal('all_rows_are_shown_on_demand', await page.locator('#differences tbody tr').count(),
+    Math.min(25, diff.methods_self.length));
+  await page.selectOption('#diff-table', 'waits');
+  check('another_table_is_shown', (await page.textContent('#differences tbody')).includes(' in '));
+  const amounts = await page.evaluate(() => strobePage.flame.root.amounts);
+  check('the_flame_graph_has_two_sides', amounts.length === 2 && amounts.every(a => a > 0), String(amounts));
+  await close();
+}
+
+try {
+  await checkBig();
+  for (const name of ['hang', 'diff']) await checkLooks(name);
+  const {page, said, close} = await open('hang', 1600, 'light');
+  await checkTables(page);
+  await checkTimeline(page);
+  await checkFlame(page);
+  await checkKeys(page);
+  equal('interactions_say_nothing', said, []);
+  await close();
+  await checkHostile();
+  await checkDiff();
+} catch (error) {
+  check('the_checks_end', false, error.message.split('\n')[0]);
+}
+await browser.close();
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed ? 1 : 0;

@@ -1,0 +1,61 @@
+#!/bin/bash
+# Pages of `strobe report --html` and `strobe diff --html`, in Debian's chromium, driven by playwright (check.mjs).
+#
+#   B=DIR tests/html/run.sh [SHOTS]     SHOTS: a directory for screenshots of the pages
+#
+# takes: 20 s
+# alone: a page must open within a bound of real time
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+. tests/support/suite.sh
+export TMPDIR=$work
+strobe=$B/strobe pages=$work/pages
+mkdir "$pages"
+[[ -x $B/html/make_sessions ]] || make -s B="$B" "$B/html/make_sessions" || exit 2
+
+# ---- pages
+
+"$B/html/make_sessions" "$pages" || fail 'sessions were not made'
+"$B/strobe-lab" run --runtime mach fixtures/scenarios/hang.scn -o "$work/hang" >/dev/null || fail 'not played'
+for side in base slower; do
+    for seed in 1 2 3; do
+        "$B/strobe-lab" run tests/diff/$side.scn --seed $seed$seed -o "$work/$side-$seed" >/dev/null ||
+            fail 'not played'
+    done
+done
+check a_page_of_a_session "$strobe" report --html "$pages/hang.html" --evil-ms 200 "$work/hang/session.strobe"
+check a_page_of_hostile_names "$strobe" report --html "$pages/hostile.html" "$pages/hostile.strobe"
+check a_page_of_a_big_session "$strobe" report --html "$pages/big.html" "$pages/big.strobe"
+check a_page_of_a_comparison "$strobe" diff --html "$pages/diff.html" \
+    --base "$work"/base-?/session.strobe --new "$work"/slower-?/session.strobe
+"$strobe" report --json --top 300 "$work/hang/session.strobe" >"$pages/hang.json"
+
+# at_most BYTES FILE
+at_most() {
+    (($(stat -c %s "$2") <= $1)) || { stat -c '%n: %s bytes' "$2"; return 1; }
+}
+check the_big_session_is_big test "$(stat -c %s "$pages/big.strobe")" -gt 100000000
+check its_page_is_small at_most 5000000 "$pages/big.html"
+check a_page_names_no_host bash -c '! grep -aoiE "(src|href) *= *[\"\x27]?(https?:)?//" "$1"' - "$pages/hang.html"
+check a_script_is_ended_only_by_the_page test "$(grep -aoi '</script' "$pages/hostile.html" | wc -l)" == 5
+check the_same_session_gives_the_same_page cmp "$pages/hang.html" \
+    <("$strobe" report --html - --evil-ms 200 "$work/hang/session.strobe")
+
+# ---- the browser
+
+if ! command -v chromium >/dev/null; then
+    skip browser 'chromium is not installed'
+elif ! why=$(tests/html/fetch-playwright.sh "$B/playwright"); then
+    skip browser "$why"
+else
+    timeout 120 node tests/html/check.mjs "$B/playwright" "$pages" ${1:+"$1"} >"$work/seen" 2>"$work/err"
+    while read -r verdict name; do
+        case $verdict in
+        ok) pass ;;
+        FAIL) fail "$name" ;;
+        a) echo "a $name" ;;
+        esac
+    done <"$work/seen"
+    grep -qE '^[0-9]+ passed' "$work/seen" || fail "the browser's checks: $(head -n 3 "$work/err" | tr '\n' ' ')"
+fi
+end_suite
