@@ -407,6 +407,18 @@ static bool was_off_processor(struct strobe_thread *t, uint64_t now, uint64_t cp
     return off;
 }
 
+/* Compares the number of waits since the last tick of the clock with the CPU time. The thread's voluntary switches are
+ * known up to this tick. */
+static void rate_waits(struct strobe_thread *t, uint64_t cpu_ns, bool sparse)
+{
+    uint64_t waits = t->tick.voluntary - t->rated.voluntary, used_ns = cpu_ns - t->rated.cpu_ns;
+    bool often = waits * 1000000 >= used_ns * (sparse ? STROBE_WAITS_SELDOM : STROBE_WAITS_OFTEN);
+    t->rated.voluntary = t->tick.voluntary;
+    t->rated.cpu_ns = cpu_ns;
+    strobe_bump(&t->ticks_often, often);
+    strobe_bump(&t->ticks_rated, 1);
+}
+
 /* `asked`: the sampler saw the thread wait for a processor and requested this tick, so it does not come from the
  * thread's CPU clock. `rung_cpu_ns`: the CPU time of the thread at the request; 0 = unknown. A thread that has used
  * almost no CPU time since then was here all the time. */
@@ -424,6 +436,10 @@ static void sample_take_tick(struct strobe_thread *t, const struct strobe_regs *
     if (was_off_processor(t, r.ticks, r.cpu_ns, &gave_way))
         t->pending.open = 0;
     r.flags |= gave_way ? STROBE_FLAG_GAVE_WAY : 0;
+    bool sparse = strobe_load_relaxed(&t->sparse);
+    r.flags |= sparse ? STROBE_FLAG_SPARSE : 0;
+    if (!asked)
+        rate_waits(t, r.cpu_ns, sparse);
     take_sample(t, &r, &(struct place){.regs = regs}, r.ticks, NULL, t->engine->config.metrics != 0);
 }
 

@@ -30,7 +30,30 @@ static enum strobe_status read_cpu(struct strobe_sampler *s, const struct strobe
 
 /* ---- CPU clocks that tick ---- */
 
-enum { TICKS_OF_A_PERIOD = 32 }; /* ticks after which the period of a clock changes */
+enum {
+    TICKS_OF_A_PERIOD = 32, /* ticks after which the period of a clock changes */
+    RATED_DENSE = 16,       /* ticks after which it is decided whether ticks are to be sparse */
+    RATED_SPARSE = 4,       /* the same while they are sparse */
+    OFTEN_PART = 4,         /* ticks become sparse when the thread waits often before all but one part of this size */
+    STOP_INTERVALS = 4,     /* a thread with sparse ticks that has no record for so long is stopped */
+};
+
+/* Returns true when ticks of the thread are to be sparse, because it waits often. The system starts and stops the timer
+ * of a clock at each switch to and from the thread. When that timer ends before the system's own next tick, the
+ * processor's timer is set anew each time. On a virtual machine this costs 10 us and more (bench/README.md). The timer
+ * of a sparse period seldom ends so soon. A thread that waits often, but now and then computes for longer, keeps its
+ * dense ticks: nothing else shows what it does meanwhile. */
+static bool waits_often(const struct strobe_engine *e, struct strobe_thread *t)
+{
+    struct strobe_sampled *m = &t->sampled;
+    uint32_t rated = strobe_load_relaxed(&t->ticks_rated), ticks = rated - m->rated;
+    if (ticks < (m->sparse ? RATED_SPARSE : RATED_DENSE) || e->config.async_interval_ns > STROBE_SPARSE_NS / 2)
+        return m->sparse;
+    uint32_t often_now = strobe_load_relaxed(&t->ticks_often), often = often_now - m->often;
+    m->rated = rated;
+    m->often = often_now;
+    return often >= (m->sparse ? ticks / 2 : ticks - ticks / OFTEN_PART);
+}
 
 /* The period differs from the interval by up to an eighth, so that the clock locks to no rhythm of the program. The
  * next period differs by the same amount in the other direction, so that the mean rate is exact. */
@@ -40,7 +63,19 @@ static void change_period(struct strobe_sampler *s, struct strobe_sampled *m, ui
     m->period_offset_ns =
         m->period_offset_ns > 0 ? -m->period_offset_ns : (int64_t)strobe_sampler_draw(s, (uint64_t)most + 1);
     m->period_ns = (uint64_t)(interval_ns + m->period_offset_ns);
+    if (m->sparse)
+        m->period_ns = m->period_ns * STROBE_SPARSE_NS / (uint64_t)interval_ns;
     m->period_began = taken;
+}
+
+/* Chooses the period of the thread's clock. `taken`: its ticks so far. */
+static void choose_period(struct strobe_sampler *s, struct strobe_thread *t, uint32_t taken)
+{
+    struct strobe_sampled *m = &t->sampled;
+    bool sparse = waits_often(s->engine, t), changes = sparse != m->sparse;
+    m->sparse = sparse;
+    if (changes || !m->period_ns || taken - m->period_began >= TICKS_OF_A_PERIOD)
+        change_period(s, m, taken);
 }
 
 /* A thread gets a ticking clock when it has used half of the CPU time of one tick. To make and to free a clock costs
@@ -62,9 +97,14 @@ void strobe_sampler_keep_ticking(struct strobe_sampler *s, struct strobe_thread 
     s->cpu_read_of = NULL; /* making a clock takes time, so the value read before is old */
     uint32_t taken = strobe_load_relaxed(&t->ticks_taken);
     s->needed |= !t->sampled.period_ns;
-    if (!t->sampled.period_ns || taken - t->sampled.period_began >= TICKS_OF_A_PERIOD)
-        change_period(s, &t->sampled, taken);
+    choose_period(s, t, taken);
+    /* Ticks are marked from before the change to a long period until after the change back. A tick that ends a period
+     * of one interval may then have the mark, and the reader finds this by its CPU time. No other tick lacks it. */
+    if (t->sampled.sparse)
+        strobe_store_relaxed(&t->sparse, 1);
     enum strobe_status status = h->clock_keep(h->ctx, t->index, t->entry->tid, t->sampled.period_ns, taken);
+    if (!t->sampled.sparse)
+        strobe_store_relaxed(&t->sparse, 0);
     t->sampled.tickless = status == STROBE_UNSUPPORTED;
     strobe_store_relaxed(&t->ticking, status == STROBE_OK);
 }
@@ -115,7 +155,8 @@ bool strobe_sampler_left_to_ticks(struct strobe_sampler *s, struct strobe_thread
         m->cpu_seen_ns = 0;
         return true;
     }
-    return m->polled_ticks && now - m->polled_ticks < s->interval_ticks;
+    uint64_t shown = strobe_load_relaxed(&t->entry->last_sample_ticks) + STOP_INTERVALS * s->interval_ticks;
+    return m->polled_ticks && (now - m->polled_ticks < s->interval_ticks || (m->sparse && shown > now));
 }
 
 /* ---- visits ---- */

@@ -28,6 +28,11 @@ struct strobe_site {
     uint64_t frame, caller;
 };
 
+/* Waits in a ms of CPU time from which on a thread waits often, and below which a thread with sparse ticks waits
+ * seldom.
+ */
+enum { STROBE_WAITS_OFTEN = 8, STROBE_WAITS_SELDOM = 4 };
+
 /* Thread counters at one instant. `has` holds the groups that were read (STROBE_METRIC_*). */
 struct strobe_snapshot {
     uint32_t has;
@@ -85,8 +90,10 @@ struct strobe_sampled {
     uint64_t retry_ticks;     /* it could not be suspended: no new attempt before this time */
     uint32_t ticks_seen;      /* ticks_taken at the last pass that saw a tick */
     uint64_t period_ns;       /* current period of its CPU clock */
-    int64_t period_offset_ns; /* period_ns - interval */
+    int64_t period_offset_ns; /* period_ns - interval; of a sparse period: in proportion */
     uint32_t period_began;    /* ticks_taken when this period began */
+    bool sparse;              /* ticks are sparse in this period */
+    uint32_t rated, often;    /* ticks_rated and ticks_often when the period was last chosen */
     bool rung;                /* the sampler has requested a tick of it */
     uint32_t rung_taken;      /* ticks_taken at the last such request */
     bool tickless;            /* the host cannot make its CPU clock send signals */
@@ -122,6 +129,11 @@ struct strobe_thread {
                                       written by the sampler */
     strobe_a32 ticks_taken;        /* signals of its CPU clock that it has handled; read by the sampler */
     strobe_a32 ticking;            /* 1: its CPU clock sends signals; written by the sampler */
+    strobe_a32 sparse;             /* 1: the period of that clock is STROBE_SPARSE_NS, or was one interval until just
+                                      now; written by the sampler */
+    strobe_a32 ticks_rated;        /* ticks of its clock at which it has computed the rate of its waits; read by the
+                                      sampler */
+    strobe_a32 ticks_often;        /* of these, ticks before which it has waited often; read by the sampler */
     strobe_a64 rung_cpu_ns;        /* its CPU time when the sampler saw it wait for a processor and requested a tick;
                                       0 = no request, or that tick has come */
     strobe_a32 sync_samples;       /* samples taken by the thread itself; read by the sampler */
@@ -139,7 +151,10 @@ struct strobe_thread {
     struct {
         uint64_t ticks, cpu_ns, voluntary, waits;
         uint32_t message;
-    } tick;                    /* at the last tick; see sample.c */
+    } tick; /* at the last tick; see sample.c */
+    struct {
+        uint64_t cpu_ns, voluntary;
+    } rated;                   /* at the last tick of its clock; see sample.c */
     uint64_t waits;            /* number of hooked calls that have ended, in which the thread may have released
                                   its processor */
     uint64_t brief_ticks;      /* until then the rate for brief calls (STROBE_BRIEF_NS) is used up */

@@ -146,7 +146,14 @@ enum {
     STROBE_FLAG_NO_WAIT = 4096,  /* on a call: the thread did not wait in it, because the call ended another thread's
                                     wait, or because the thread did not give up its processor. If it was off its
                                     processor, other threads had the processor */
+    STROBE_FLAG_SPARSE = 8192,   /* on a tick: the period of the CPU clock is STROBE_SPARSE_NS, because the thread gives
+                                    up its processor often. The first such tick may end a period of one interval, and
+                                    less CPU time then precedes it */
 };
+
+/* The mean period of sparse ticks. Intervals of at least half of it have no sparse ticks. Stored sessions depend on it.
+ */
+enum { STROBE_SPARSE_NS = 8000000 };
 
 /* 56 bytes behind the slot's 8-byte sequence word; see ring.h. */
 struct strobe_record {

@@ -312,6 +312,14 @@ static void vhost_on_tick(struct sim_thread *self, void *ctx)
         sim_strobe_charge(s, s->costs.tick_sample + t->thread->buffers->tick_cursor.depth * s->costs.unwind_frame);
 }
 
+/* The part of its waits after which the thread's timer ends before the kernel's next tick. Only then is the processor's
+ * timer set anew. What is left of the period, and the time to the kernel's tick, are evenly distributed. */
+static double timer_part(uint64_t period_ns)
+{
+    const uint64_t kernel_tick_ns = 4000000;
+    return period_ns > kernel_tick_ns ? (double)kernel_tick_ns / 2 / (double)period_ns : 1;
+}
+
 static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken)
 {
     struct sim_strobe *s = ctx;
@@ -325,6 +333,7 @@ static enum strobe_status clock_keep(void *ctx, uint32_t index, uint32_t tid, ui
         sim_strobe_charge(s, s->costs.clock_start);
     t->period_ns = period_ns;
     v->wait_cost = &s->run->options.costs.tick_wait;
+    v->wait_cost_part = timer_part(period_ns);
     struct sim_cpu_timer timer = {.mode = SIM_CPU_TIMER_EXACT, .period_ns = period_ns, .fn = vhost_on_tick, .ctx = s};
     return sim_cpu_timer(v->thread, &timer);
 }

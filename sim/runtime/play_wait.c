@@ -157,7 +157,8 @@ static void leave_call(struct sim_player *p, enum sim_wake how)
     bool by_time = how != SIM_WAKE_NONE && how != SIM_WAKE_THREAD;
     uint64_t ns = by_time ? half_call_ns(p, how == SIM_WAKE_DEVICE) : 0;
     if (how != SIM_WAKE_NONE && p->v.wait_cost)
-        sim_tracer_charge(&p->v, sim_span_cost_ns(p->v.wait_cost, sim_now() - p->wait_begin_ns));
+        sim_tracer_charge(&p->v, (uint64_t)(p->v.wait_cost_part *
+                                            (double)sim_span_cost_ns(p->v.wait_cost, sim_now() - p->wait_begin_ns)));
     if (ns)
         sim_compute_in_kernel(ns);
 }

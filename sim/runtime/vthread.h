@@ -67,6 +67,7 @@ struct sim_vthread {
     uint64_t tracer_ns;                    /* CPU charged to it by the tracer */
     const struct sim_span_cost *wait_cost; /* set by the tracer: its addition to each wait in the kernel, by the wait's
                                               length; NULL: nothing */
+    double wait_cost_part;                 /* this part of it */
     uint64_t owes_ns;                      /* cost of stops, charged at the thread's next action */
     enum strobe_kind waits;                /* current blocking call; NONE */
     bool shared;                           /* it waits as a reader, which the release of another reader does not end */

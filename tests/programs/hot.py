@@ -6,7 +6,8 @@ library's `syscall`, by which the engine makes its system calls.
 Of strobe's report the self CPU time counts, without the names in brackets, which stand for calls into the kernel or for
 unknown time. The ten functions that perf finds hottest must have the same share in both, within the sampling error: two
 shares p of n and m samples differ by less than 4 sqrt(p (1 - p) (1/n + 1/m)) in all but one of 16,000 cases. Half a
-point is added, because the two count some time differently.
+point is added, because the two count some time differently. Ticks and stops are Strobe's samples here: shares of CPU
+time come from them, and ticks of threads that wait often stand for eight intervals.
 
 `unseen` is the share of CPU time that no sample covers. It may be at most 5 %. Strobe takes at least 45 % of the
 samples that fit into the user time at its interval, because threads other than main are sampled half as often."""
@@ -88,9 +89,10 @@ class Ours:
 
     def __init__(self, reports, interval_ns):
         self.functions, self.calls, self.unseen, self.of_engine = Counter(), 0, 0, 0
-        sampled = 0
+        sampled = ticks = 0
         for report in reports:
             sampled += report["events"]["sampled"]
+            ticks += sum(report["events_by_kind"].get(kind, {"sampled": 0})["sampled"] for kind in ("cpu", "async"))
             for method in report["methods"]:
                 name, spent, image = method["name"], method["self_cpu_ns"], method.get("image") or ""
                 if name in UNKNOWN:
@@ -105,7 +107,8 @@ class Ours:
                     self.functions[self._find_name(name, image)] += spent
         self.time = sum(self.functions.values())
         self.all = self.time + self.calls + self.unseen + self.of_engine
-        self.count = int(min(sampled, self.time / interval_ns))
+        self.taken = int(min(sampled, self.time / interval_ns))
+        self.count = min(ticks, self.taken)  # ticks of threads that wait often stand for more than an interval
 
     @staticmethod
     def _find_name(name, image):
@@ -146,7 +149,7 @@ def compare_profiles(reports, perf, interval_ns):
                          "   (not among perf's ten)")
     head += f"; {100 * unseen:.1f} % unseen, {100 * ours.calls / max(ours.all, 1):.1f} % in calls"
     expected = n * PERF_PERIOD_NS / interval_ns
-    taken = m >= LEAST_TAKEN * expected
+    taken = ours.taken >= LEAST_TAKEN * expected
     if expected < FEWEST and not odd:
         return None, "-", [f"hot: too few samples: {head}"]
     good = not odd and unseen <= MOST_UNSEEN and taken

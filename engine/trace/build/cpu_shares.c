@@ -26,6 +26,7 @@ void strobe_cpu_shares_start(struct strobe_cpu_shares *c, const struct strobe_re
     c->call_ns = c->tick_cpu_ns = c->early_ns = 0;
     c->in_call = false;
     c->tick_node = c->syscall_node = c->waiting_call_count = 0;
+    c->tick_sparse = false;
     c->kernel_ns = 0;
 }
 
@@ -61,13 +62,28 @@ void strobe_cpu_shares_move(struct strobe_cpu_shares *c, const struct strobe_mom
     }
 }
 
-/* Returns the estimated period of the clock. `count` of its ticks were recorded while the thread used `cpu_ns`. */
-static uint64_t estimate_period(const struct strobe_cpu_shares *c, uint64_t cpu_ns, uint32_t count)
+static uint64_t clamp_ns(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
 {
-    uint64_t periods = (cpu_ns + c->interval_ns / 2) / c->interval_ns;
-    uint64_t period_ns = cpu_ns / (periods > count ? periods : count);
-    uint64_t least_ns = c->interval_ns - c->interval_ns / 4, most_ns = c->interval_ns + c->interval_ns / 4;
-    return period_ns < least_ns ? least_ns : period_ns > most_ns ? most_ns : period_ns;
+    return ns < least_ns ? least_ns : ns > most_ns ? most_ns : ns;
+}
+
+/* Returns the estimated period of the clock, which is about `mean_ns`. `count` of its ticks were recorded while the
+ * thread used `cpu_ns`. */
+static uint64_t estimate_period(uint64_t mean_ns, uint64_t cpu_ns, uint32_t count)
+{
+    uint64_t periods = (cpu_ns + mean_ns / 2) / mean_ns;
+    return clamp_ns(cpu_ns / (periods > count ? periods : count), mean_ns - mean_ns / 4, mean_ns + mean_ns / 4);
+}
+
+/* Returns the time in user code that `count` ticks stand for, of periods of about `mean_ns`. The thread has used
+ * `cpu_ns` since the tick before. The clock begins a new period when its period changes. A sparse period that ends so
+ * has no tick, and can contain as much user time as its length: the first dense tick after it stands for that, too. */
+static uint64_t user_time_of_ticks(const struct strobe_cpu_shares *c, uint64_t mean_ns, uint64_t cpu_ns, uint32_t count)
+{
+    uint64_t user_ns = estimate_period(mean_ns, cpu_ns, count) * count, before_ns = 0;
+    if (c->tick_sparse && mean_ns == c->interval_ns && cpu_ns > c->call_ns + user_ns)
+        before_ns = clamp_ns(cpu_ns - c->call_ns - user_ns, 0, STROBE_SPARSE_NS);
+    return user_ns + before_ns;
 }
 
 static int is_syscall_node(const struct strobe_cpu_shares *c, uint32_t node)
@@ -123,14 +139,16 @@ static void limit_wanted(struct strobe_cpu_shares *c, uint64_t most_ns)
         c->waiting_calls[i].ns = (uint64_t)((double)c->waiting_calls[i].ns * (double)most_ns / (double)wanted_ns);
 }
 
-void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count)
+void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count, bool sparse)
 {
     if (!c->interval_ns)
         return;
-    uint64_t cpu_ns = c->since.cpu_ns - c->tick_cpu_ns;
-    int64_t most_ns = (int64_t)(WAITING_PERIODS * c->interval_ns);
+    uint64_t cpu_ns = c->since.cpu_ns - c->tick_cpu_ns, sparse_ns = STROBE_SPARSE_NS;
+    sparse = sparse && cpu_ns >= (sparse_ns - sparse_ns / 4) * count;
+    uint64_t mean_ns = sparse ? sparse_ns : c->interval_ns;
+    int64_t most_ns = (int64_t)(WAITING_PERIODS * mean_ns);
     if (c->tick_node) {
-        uint64_t user_ns = estimate_period(c, cpu_ns, count) * count;
+        uint64_t user_ns = user_time_of_ticks(c, mean_ns, cpu_ns, count);
         int64_t kernel_ns = (int64_t)cpu_ns - (int64_t)c->call_ns - (int64_t)user_ns;
         kernel_ns -= (int64_t)((double)user_ns * c->engine_part);
         emit_now(c, node, user_ns);
@@ -145,6 +163,7 @@ void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t
         assign_early(c, node, UINT64_MAX);
     }
     c->tick_node = node;
+    c->tick_sparse = sparse;
     assign_to_calls(c);
     limit_wanted(c, (uint64_t)most_ns);
     emit_kernel(c, most_ns);
@@ -180,7 +199,7 @@ void strobe_cpu_shares_call(struct strobe_cpu_shares *c, uint32_t node)
     assign_to_calls(c);
 }
 
-/* The CPU time after the last tick counts as user time, up to one period. */
+/* The CPU time after the last tick counts as user time, up to one period of the clock. */
 void strobe_cpu_shares_finish(struct strobe_cpu_shares *c)
 {
     if (!c->tick_node) {
@@ -189,7 +208,7 @@ void strobe_cpu_shares_finish(struct strobe_cpu_shares *c)
     }
     uint64_t cpu_ns = c->since.cpu_ns - c->tick_cpu_ns;
     cpu_ns = cpu_ns > c->call_ns ? cpu_ns - c->call_ns : 0;
-    uint64_t user_ns = cpu_ns < c->interval_ns ? cpu_ns : c->interval_ns;
+    uint64_t user_ns = clamp_ns(cpu_ns, 0, c->tick_sparse ? STROBE_SPARSE_NS : c->interval_ns);
     emit_now(c, c->tick_node, user_ns);
     c->kernel_ns += (int64_t)(cpu_ns - user_ns);
     assign_to_calls(c);

@@ -15,8 +15,10 @@
  *                  kernel time, and the time that records of short calls still want, are kept up to two periods each
  *
  * The period differs from the sampler's interval by at most a quarter. It is estimated from the CPU time between two
- * ticks. Ticks that interrupted the engine leave no record. Their share of the rest belongs to the engine and goes to
- * no frames. The shares of a thread therefore add up to its CPU time without the engine's.
+ * ticks. The mean period of sparse ticks (STROBE_FLAG_SPARSE) is STROBE_SPARSE_NS. Stops by the sampler between ticks
+ * get no CPU time: they come right after a wait more often than the thread runs there. Ticks that interrupted the
+ * engine leave no record. Their share of the rest belongs to the engine and goes to no frames. The shares of a thread
+ * therefore add up to its CPU time without the engine's.
  *
  * Before a thread's first tick, the sampler's stops take the place of ticks. CPU time outside of recorded calls goes to
  * the frames of the next stop or tick, and up to an interval of it to each record of short calls. (Slices show the
@@ -49,6 +51,7 @@ struct strobe_cpu_shares {
     uint64_t call_ns;           /* CPU time in calls and gaps since the last tick */
     uint64_t tick_cpu_ns;       /* the thread's CPU time at the last tick */
     uint32_t tick_node;         /* of the last tick; 0 = none yet */
+    bool tick_sparse;           /* it stands for a sparse period */
     uint32_t syscall_node;      /* of the system call sampled since the last tick; 0 = none */
     int64_t kernel_ns;          /* time in the kernel that is not assigned yet */
     struct {
@@ -67,9 +70,9 @@ void strobe_cpu_shares_start(struct strobe_cpu_shares *c, const struct strobe_re
 void strobe_cpu_shares_move(struct strobe_cpu_shares *c, const struct strobe_moment *now, uint32_t node,
                             enum strobe_slice_class class, uint32_t call);
 
-/* Records `count` ticks of the clock since the previous ones, with the frames of `node`. Call strobe_cpu_shares_move to
- * the last of them first. */
-void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count);
+/* Records `count` ticks of the clock since the previous ones, with the frames of `node`. `sparse`: they have
+ * STROBE_FLAG_SPARSE. Call strobe_cpu_shares_move to the last of them first. */
+void strobe_cpu_shares_tick(struct strobe_cpu_shares *c, uint32_t node, uint32_t count, bool sparse);
 
 /* Records that the sampler stopped the thread with the frames of `node`. */
 void strobe_cpu_shares_stop(struct strobe_cpu_shares *c, uint32_t node);

@@ -205,7 +205,7 @@ static void share_cpu_of_sample(struct builder *b, const struct strobe_item *ite
     if (r->kind != STROBE_KIND_CPU || r->flags & STROBE_FLAG_ASKED)
         return;
     strobe_path_share(&b->path);
-    strobe_cpu_shares_tick(&b->path.shares, node, count);
+    strobe_cpu_shares_tick(&b->path.shares, node, count, r->flags & STROBE_FLAG_SPARSE);
 }
 
 /* Shows a single sample, or the first one of a run. */
@@ -479,7 +479,7 @@ static void start_thread(struct builder *b, uint64_t time_ns)
     b->seen_ns = time_ns;
     b->sampled_ns = 0;
     b->ticks = t->kind[STROBE_KIND_CPU].present != 0;
-    b->short_waits = 0;
+    b->short_waits = b->tick_ns = 0;
     b->message = 0;
     b->poll = b->loop = 0;
     b->current_message = b->last_message = 0;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { OFF_CPU_PART = 4, AT_HOOK_NS = 1000, SAMPLED_SPANS = 2 };
+enum { OFF_CPU_PART = 4, AT_HOOK_NS = 1000, SAMPLED_SPANS = 2, LONGEST_SPARSE_NS = STROBE_SPARSE_NS / 4 * 5 };
 
 /* What a thread did between two samples that are too far apart. */
 enum gap { UNSEEN, OFF_CPU, SLOW };
@@ -15,8 +15,8 @@ static enum gap classify_gap(const struct builder *b)
 {
     const struct strobe_path *p = &b->path;
     uint64_t cpu_ns = p->ahead_cpu_ns - p->known_cpu_ns;
-    if (p->ahead_ns <= p->known_ns || p->known_ns > b->seen_ns || p->ahead_cpu_ns < p->known_cpu_ns ||
-        cpu_ns > b->gap_ns)
+    uint64_t most_ns = b->gap_ns > b->tick_ns ? b->gap_ns : b->tick_ns;
+    if (p->ahead_ns <= p->known_ns || p->known_ns > b->seen_ns || p->ahead_cpu_ns < p->known_cpu_ns || cpu_ns > most_ns)
         return UNSEEN;
     return cpu_ns <= (p->ahead_ns - p->known_ns) / OFF_CPU_PART ? OFF_CPU : SLOW;
 }
@@ -202,6 +202,8 @@ void strobe_between_arrive(struct builder *b, const struct strobe_item *item, ui
 {
     if (b->call_count)
         return;
+    if (item->record.kind == STROBE_KIND_CPU)
+        b->tick_ns = item->record.flags & STROBE_FLAG_SPARSE ? LONGEST_SPARSE_NS : 0;
     int begins = item->record.message != b->message;
     if (begins && b->poll)
         b->loop = b->poll;

@@ -51,6 +51,7 @@ struct builder {
     uint64_t sampled_ns;            /* time of that sample; 0 = none yet */
     uint64_t sampled_cpu_ns;        /* CPU time at that sample; UINT64_MAX = unknown */
     int ticks;                      /* the thread has samples of its CPU clock */
+    uint64_t tick_ns;               /* CPU time that a sparse tick stands for at most; 0 = the last tick was none */
     uint64_t short_waits;           /* time in unrecorded short waits, at the last sample of the CPU clock; in ticks */
     uint32_t message;
     uint32_t poll;                          /* node of the caller of the last POLL call; 0 = none */

@@ -341,6 +341,18 @@ static void a_wait_is_charged_by_its_length(void **state)
     assert_int_equal(charged_for_sleeps("5ms", &timers), 40 * 20000);
 }
 
+/* The period of the clock becomes 8 ms after 16 ms of CPU time, with 320 of 4,000 waits. A quarter of the waits then
+ * begins less than the rest of a kernel tick of 4 ms before the next tick of the clock. */
+static void a_quarter_of_the_waits_between_sparse_ticks_is_charged_the_timer(void **state)
+{
+    (void)state;
+    static const char app[] = "scenario s \"\"\nduration 600ms\ncores 2\nimage a.so {\n"
+                              "method f { repeat 4000 { compute 50us; sleep 60us } }\n}\nthread main main run f\n";
+    struct sim_costs timers = {.tick_wait = {{1000, 1000, 1000, 1000, 1000}}};
+    uint64_t dense = 320, sparse = 4000 - dense;
+    assert_in_range(tracer_ns_of(app, &timers), (dense + sparse / 4) * 1000, (dense + dense / 8 + sparse / 4) * 1000);
+}
+
 /* The cost of a wait includes the cost of its hooks. */
 static void the_hooks_of_a_wait_are_charged_once(void **state)
 {
@@ -504,6 +516,7 @@ int main(void)
         cmocka_unit_test(each_tick_is_charged_the_handler_that_takes_its_sample),
         cmocka_unit_test(a_tick_that_was_asked_for_is_charged_no_interrupt_of_a_timer),
         cmocka_unit_test(a_wait_is_charged_by_its_length),
+        cmocka_unit_test(a_quarter_of_the_waits_between_sparse_ticks_is_charged_the_timer),
         cmocka_unit_test(the_hooks_of_a_wait_are_charged_once),
         cmocka_unit_test(a_pass_is_charged_by_how_long_the_sampler_has_slept),
         cmocka_unit_test(long_calls_and_waits_are_claimed_as_they_were),

@@ -405,6 +405,141 @@ static void periods_change_and_their_mean_is_the_interval(void **state)
     assert_in_range(asked.sum_ns / asked.periods, MS - MS / 400, MS + MS / 400);
 }
 
+/* ---- sparse ticks */
+
+/* Intervals of 1 ms of CPU time in which the thread gives up its processor `waits` times each. Its clock ticks. With
+ * `hooks`, it also has a record of a hook in each. */
+static void run_with_waits(uint32_t intervals, uint32_t waits, bool hooks)
+{
+    static uint64_t used_ns;
+    for (uint32_t i = 0; i < intervals; i++) {
+        ticking.usage.voluntary_switches += waits;
+        used_ns += MS;
+        if (used_ns + MS / 8 >= asked.period_ns) {
+            tick(3000, used_ns / US);
+            used_ns = 0;
+        }
+        if (hooks)
+            strobe_store_relaxed(&ticking.thread->entry->last_sample_ticks, ticking.now);
+        pass(1, 1000);
+    }
+}
+
+static void a_thread_that_waits_often_ticks_seldom(void **state)
+{
+    (void)state;
+    run_with_waits(70, 12, false);
+    assert_in_range(asked.period_ns, 7 * MS, 9 * MS);
+    uint32_t count = rig_records(&ticking, items, ITEMS), sparse = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sparse += items[i].record.kind == STROBE_KIND_CPU && items[i].record.flags & STROBE_FLAG_SPARSE;
+    assert_in_range(sparse, 5, 7);
+}
+
+static void a_thread_that_waits_less_often_ticks_in_each_interval(void **state)
+{
+    (void)state;
+    run_with_waits(200, 7, false);
+    assert_in_range(asked.most_ns, MS, MS + MS / 8);
+}
+
+static void ticks_stay_sparse_down_to_half_of_the_rate_of_waits(void **state)
+{
+    (void)state;
+    run_with_waits(70, 12, false);
+    run_with_waits(200, 6, false);
+    assert_in_range(asked.period_ns, 7 * MS, 9 * MS);
+    run_with_waits(60, 3, false);
+    assert_in_range(asked.period_ns, MS - MS / 8, MS + MS / 8);
+}
+
+static void an_interval_longer_than_half_of_a_sparse_period_stays(void **state)
+{
+    (void)state;
+    ticking.engine.config.async_interval_ns = 5 * MS;
+    for (int i = 0; i < 40; i++) {
+        ticking.usage.voluntary_switches += 60;
+        tick(15000, 5000);
+        pass(5, 5000);
+    }
+    assert_in_range(asked.most_ns, 5 * MS, 5 * MS + 5 * MS / 8);
+}
+
+/* Nothing else shows what the thread does while it computes. */
+static void a_thread_that_waits_often_but_sometimes_computes_for_an_interval_ticks_in_each(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 70; i++)
+        run_with_waits(1, i % 3 ? 30 : 0, false);
+    assert_in_range(asked.most_ns, MS, MS + MS / 8);
+}
+
+/* It is then never off its processor, so its switches are not counted anew. */
+static void a_thread_that_waits_no_more_ticks_in_each_interval_again(void **state)
+{
+    (void)state;
+    run_with_waits(70, 12, false);
+    for (int i = 0; i < 8; i++) {
+        tick(8000, 8000);
+        pass(0, 8000);
+    }
+    assert_in_range(asked.period_ns, MS - MS / 8, MS + MS / 8);
+}
+
+/* A new period begins at each change, and the CPU time of the period before has no tick. */
+static void a_sparse_period_lasts_32_ticks_although_the_rate_is_checked_more_often(void **state)
+{
+    (void)state;
+    run_with_waits(30, 12, false);
+    uint32_t periods = asked.periods;
+    run_with_waits(200, 12, false);
+    assert_int_equal(asked.periods, periods);
+    run_with_waits(100, 12, false);
+    assert_int_equal(asked.periods, periods + 1);
+}
+
+static enum strobe_status (*keep_clock)(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken);
+static uint32_t unmarked;
+
+static enum strobe_status keep_marked(void *ctx, uint32_t index, uint32_t tid, uint64_t period_ns, uint32_t taken)
+{
+    bool was_long = asked.period_ns > 2 * MS, is_long = period_ns > 2 * MS;
+    unmarked += (was_long || is_long) && !strobe_load_relaxed(&ticking.thread->sparse);
+    return keep_clock(ctx, index, tid, period_ns, taken);
+}
+
+/* The thread may tick at any time while the sampler changes its clock. */
+static void a_clock_with_a_long_period_never_ticks_without_the_mark(void **state)
+{
+    (void)state;
+    unmarked = 0;
+    keep_clock = ticking.host.clock_keep;
+    ticking.host.clock_keep = keep_marked;
+    run_with_waits(70, 12, false);
+    run_with_waits(70, 2, false);
+    assert_int_equal(unmarked, 0);
+    assert_in_range(asked.period_ns, MS - MS / 8, MS + MS / 8);
+    assert_int_equal(strobe_load_relaxed(&ticking.thread->sparse), 0);
+}
+
+static void between_sparse_ticks_a_thread_that_no_hook_shows_is_stopped(void **state)
+{
+    (void)state;
+    run_with_waits(70, 12, false);
+    uint32_t suspends = ticking.suspends;
+    run_with_waits(64, 12, false);
+    assert_in_range(ticking.suspends - suspends, 7, 16);
+}
+
+static void between_sparse_ticks_a_thread_that_hooks_show_is_not_stopped(void **state)
+{
+    (void)state;
+    run_with_waits(70, 12, true);
+    uint32_t suspends = ticking.suspends;
+    run_with_waits(64, 12, true);
+    assert_int_equal(ticking.suspends, suspends);
+}
+
 static void a_thread_that_waits_for_a_processor_is_asked_for_one_tick(void **state)
 {
     (void)state;
@@ -563,6 +698,16 @@ int main(void)
         TICKING(a_thread_gets_its_clock_once_it_has_used_half_of_a_tick),
         TICKING(the_cpu_clock_of_a_thread_in_a_call_is_not_read_for_that),
         TICKING(periods_change_and_their_mean_is_the_interval),
+        TICKING(a_thread_that_waits_often_ticks_seldom),
+        TICKING(a_thread_that_waits_less_often_ticks_in_each_interval),
+        TICKING(ticks_stay_sparse_down_to_half_of_the_rate_of_waits),
+        TICKING(an_interval_longer_than_half_of_a_sparse_period_stays),
+        TICKING(a_thread_that_waits_often_but_sometimes_computes_for_an_interval_ticks_in_each),
+        TICKING(a_thread_that_waits_no_more_ticks_in_each_interval_again),
+        TICKING(a_sparse_period_lasts_32_ticks_although_the_rate_is_checked_more_often),
+        TICKING(a_clock_with_a_long_period_never_ticks_without_the_mark),
+        TICKING(between_sparse_ticks_a_thread_that_no_hook_shows_is_stopped),
+        TICKING(between_sparse_ticks_a_thread_that_hooks_show_is_not_stopped),
         TICKING(a_thread_that_waits_for_a_processor_is_asked_for_one_tick),
         TICKING(a_thread_without_a_tick_for_an_interval_is_looked_at_in_the_next_pass),
         TICKING(a_thread_that_waits_for_a_processor_before_it_has_a_clock_is_asked_for_a_tick),

@@ -264,6 +264,91 @@ static void a_tick_that_was_asked_for_has_none(void **state)
     assert_int_equal(sum_of("ab"), 10 * MS + 500 * US);
 }
 
+/* Stops come right after waits more often than the thread runs there. */
+static void a_sparse_tick_has_eight_ms_and_stops_between_have_none(void **state)
+{
+    (void)state;
+    begin_ticking();
+    tick(0, 0, "ab", STROBE_FLAG_SPARSE);
+    for (uint64_t i = 0; i < 10; i++) {
+        async_cpu((8 * i + 2) * MS, "at", (8 * i + 2) * MS);
+        async_cpu((8 * i + 5) * MS, "at", (8 * i + 5) * MS);
+        tick((8 * i + 8) * MS, (8 * i + 8) * MS, i % 2 ? "ab" : "ac", STROBE_FLAG_SPARSE);
+    }
+    add_up(80 * MS, &adder);
+    assert_int_equal(sum_of("ab"), 40 * MS);
+    assert_int_equal(sum_of("ac"), 40 * MS);
+    assert_int_equal(sum_of_all(), 80 * MS);
+}
+
+static void a_sparse_tick_leaves_no_time_unseen_although_no_hook_shows_the_thread(void **state)
+{
+    (void)state;
+    begin_ticking();
+    tick(0, 0, "ab", STROBE_FLAG_SPARSE);
+    for (uint64_t i = 1; i <= 10; i++)
+        tick(9 * i * MS, 9 * i * MS, "ab", STROBE_FLAG_SPARSE);
+    add_up(90 * MS, &adder);
+    assert_int_equal(sum_of("ab"), 90 * MS);
+}
+
+/* Hooks show the thread in between. The clock's ticks in the kernel are left out. */
+static void time_in_the_kernel_between_sparse_ticks_is_none_of_user_code(void **state)
+{
+    (void)state;
+    begin_ticking();
+    tick(0, 0, "ab", STROBE_FLAG_SPARSE);
+    for (uint64_t ms = 2; ms <= 320; ms += 2)
+        if (ms % 16)
+            sample(ms * MS, "ah");
+        else
+            tick(ms * MS, ms * MS, "ab", STROBE_FLAG_SPARSE);
+    add_up(320 * MS, &adder);
+    assert_int_equal(sum_of("ab"), 160 * MS);
+    assert_int_equal(sum_of("ab[kernel]"), 160 * MS);
+}
+
+/* The mark is set before the clock's period changes. Then the new period begins. */
+static void a_tick_right_before_the_first_sparse_period_has_one_interval(void **state)
+{
+    (void)state;
+    begin_ticking();
+    for (uint64_t i = 0; i <= 10; i++)
+        tick(i * MS, i * MS, "ab", 0);
+    tick(11 * MS, 11 * MS, "ac", STROBE_FLAG_SPARSE);
+    tick(19 * MS, 19 * MS, "ad", STROBE_FLAG_SPARSE);
+    add_up(19 * MS, &adder);
+    assert_int_equal(sum_of("ab"), 10 * MS);
+    assert_int_equal(sum_of("ac"), 1 * MS);
+    assert_int_equal(sum_of("ad"), 8 * MS);
+}
+
+/* Half of the last sparse period passes without a tick. */
+static void the_first_dense_tick_stands_for_the_sparse_period_that_it_ends(void **state)
+{
+    (void)state;
+    begin_ticking();
+    for (uint64_t i = 0; i <= 10; i++)
+        tick(8 * i * MS, 8 * i * MS, "ab", STROBE_FLAG_SPARSE);
+    tick(85 * MS, 85 * MS, "ac", 0);
+    tick(88 * MS, 88 * MS, "ac", 0);
+    add_up(88 * MS, &adder);
+    assert_int_equal(sum_of("ab"), 80 * MS);
+    assert_int_equal(sum_of("ac"), 6 * MS);
+    assert_int_equal(sum_of("ac[kernel]"), 2 * MS);
+}
+
+static void cpu_time_after_the_last_sparse_tick_is_user_time_up_to_its_period(void **state)
+{
+    (void)state;
+    begin_ticking();
+    tick(0, 0, "ab", STROBE_FLAG_SPARSE);
+    tick(8 * MS, 8 * MS, "ab", STROBE_FLAG_SPARSE);
+    sample_cpu(15 * MS, "ac", 15 * MS);
+    add_up(15 * MS, &adder);
+    assert_int_equal(sum_of("ab"), 15 * MS);
+}
+
 static void a_recorded_call_has_its_own_cpu_time_and_ticks_after_it_a_period(void **state)
 {
     (void)state;
@@ -467,6 +552,12 @@ int main(void)
         cmocka_unit_test(merged_ticks_have_a_period_each),
         cmocka_unit_test(a_tick_that_was_asked_for_has_none),
         cmocka_unit_test(a_recorded_call_has_its_own_cpu_time_and_ticks_after_it_a_period),
+        cmocka_unit_test(a_sparse_tick_has_eight_ms_and_stops_between_have_none),
+        cmocka_unit_test(a_sparse_tick_leaves_no_time_unseen_although_no_hook_shows_the_thread),
+        cmocka_unit_test(time_in_the_kernel_between_sparse_ticks_is_none_of_user_code),
+        cmocka_unit_test(a_tick_right_before_the_first_sparse_period_has_one_interval),
+        cmocka_unit_test(the_first_dense_tick_stands_for_the_sparse_period_that_it_ends),
+        cmocka_unit_test(cpu_time_after_the_last_sparse_tick_is_user_time_up_to_its_period),
         cmocka_unit_test(time_in_the_kernel_goes_to_short_calls_that_a_record_stands_for),
         cmocka_unit_test(short_calls_share_the_time_in_the_kernel_when_there_is_less_of_it),
         cmocka_unit_test(short_calls_wait_for_two_periods_of_time_in_the_kernel_at_most),
