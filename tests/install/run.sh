@@ -37,8 +37,8 @@ has_every_file() {
     for path in bin/strobe bin/strobe-lab libexec/strobe/strobe-player lib/strobe/libstrobe-preload.so \
         lib/pkgconfig/strobe-{trace,capture}.pc lib/libstrobe-{trace,capture}.{a,so,so.0} \
         include/strobe/{capture,session,status,trace}.h \
-        share/man/man1/{strobe,strobe-{record,capture,report,convert,export,diff,merge,open,doctor,symbolize,import}}.1 \
-        share/man/man1/strobe-{lab,run,compare,explore,learn}.1 \
+        share/man/man1/{strobe,strobe-{record,capture,report,convert,export,diff,merge,open}}.1 \
+        share/man/man1/strobe-{doctor,symbolize,import,lab,run,compare,explore,learn}.1 \
         share/man/man5/strobe-{scenario,session}.5; do
         [[ -s $dir/opt/strobe/$path ]] || { echo "missing $path"; return 1; }
     done

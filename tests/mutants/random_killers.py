@@ -108,6 +108,7 @@ DIRECTORIES = {
     "engine/trace/export": SINKS,
     "engine/trace/export/firefox": ["suite golden", "suite export", "unit/trace/test_annotations"],
     "engine/trace/export/html": ["unit/html/test_page", "suite cli", "suite html"],
+    "engine/trace/export/jsonl": ["suite export"],
     "engine/trace/export/pprof": ["suite golden", "suite export"],
     "engine/trace/import": ["unit/import/test_*", "suite golden", "suite cli"],
     "engine/trace/import/artrace": ["unit/import/test_*", "suite cli"],
