@@ -151,6 +151,7 @@ DIRECTORIES = {
     "sim/player/probes": ["sim/policy/test_probes", "sim/play/test_real*", "suite real"],
     "sim/player/virtual": ["suite virtual", "suite mach"],
     "sim/player/virtual/mach": ["suite mach"],
+    "sim/policy/btraceios": ["sim/policy/test_btrace_ios*"],
     "sim/policy": ["sim/policy/test_*", "sim/play/test_trial"],
     "sim/runtime": ["sim/play/test_runtime", "sim/play/test_*", *PLAYED],
     "sim/score": ["sim/score/test_*"],
