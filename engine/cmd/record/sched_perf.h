@@ -2,9 +2,9 @@
  *
  *   switch records   of a dummy event: when threads get and leave a processor, are created and end. Allowed for own
  *                    processes when kernel.perf_event_paranoid is at most 2
- *   tracepoints      sched_switch and, of all processes, sched_waking, too: the states of threads that leave a
- * processor, and wakers. They need CAP_PERFMON or kernel.perf_event_paranoid -1, a mounted tracefs, and the first PID
- * namespace
+ *   tracepoints      sched_switch of the process, and sched_waking of all processes: the states of threads that leave
+ *                    a processor, and wakers. They need CAP_PERFMON or kernel.perf_event_paranoid -1, a mounted
+ *                    tracefs, and the first PID namespace
  *
  * There is one buffer for each processor, which the kernel fills and strobe_sched_perf_drain empties. Records that find
  * no space are counted by the kernel. The events go to a file without a name, ordered by time.
