@@ -513,6 +513,8 @@ size_t strobe_symbols_images(struct strobe_symbols *s, const struct strobe_image
     for (size_t i = 0; i < s->image_count; i++) {
         const struct strobe_symbol_image *m = &s->images[i];
         s->reports[i] = (struct strobe_image_report){m->path, m->state, m->addresses, m->unnamed};
+        if (strobe_is_engine_library(m->short_name)) /* its functions are not shown */
+            s->reports[i] = (struct strobe_image_report){.path = m->path, .state = STROBE_IMAGE_UNUSED};
     }
     *out = s->reports;
     return s->image_count;
