@@ -120,9 +120,9 @@ if wanted import_of_all_events_is_as_merged; then
     # Ids of sequences differ, which have the same length.
     run "$strobe" import ftrace -q "$imports/sched.ftrace" -o imported.pftrace
     run "$strobe" merge -q --system "$imports/sched.ftrace" -o merged.pftrace
-    "$strobe" import ftrace -q - -o piped.pftrace <"$imports/sched.ftrace"
+    "$strobe" import ftrace -q - -o piped-import.pftrace <"$imports/sched.ftrace"
     fault=
-    cmp -s imported.pftrace piped.pftrace || fault='a pipe gives another trace'
+    cmp -s imported.pftrace piped-import.pftrace || fault='a pipe gives another trace'
     (($(stat -c %s imported.pftrace) == $(stat -c %s merged.pftrace))) || fault+=' not as long as the merged one'
     run "$strobe" import ftrace -q --deflate "$imports/sched.ftrace" -o deflated.pftrace
     (($(stat -c %s deflated.pftrace) < $(stat -c %s imported.pftrace))) || fault+=' not deflated'

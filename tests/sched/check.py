@@ -31,19 +31,23 @@ if mode == "turns":
         w = work[who]
         t = rows.get(w["tid"]) or sys.exit(f"no scheduling of the {who} thread")
         known = t["running_ns"] + t["runnable_ns"] + t["sleeping_ns"] + t["uninterruptible_ns"]
-        # The kernel's CPU clock leaves out interrupts, so a thread runs at least as long as that clock says; the 2 % are
-        # the errors of the clocks. It cannot run when it sleeps, or wait all its life. Threads begin before their work.
+        # The kernel's CPU clock leaves out interrupts, so a thread runs at least as long as that clock says. The kernel
+        # records a switch up to 0.05 ms after that clock has begun or before it ends, on virtual machines, and 1 ms is
+        # half of one turn. A thread cannot run when it sleeps, or wait all its life. Threads begin before their work.
+        runs = w["cpu_ns"] - ms
         begins = 0.02 * w["wall_ns"] + 100 * ms
-        expect(f"{who}: running", t["running_ns"], 0.98 * w["cpu_ns"], w["cpu_ns"] + (w["wall_ns"] - w["cpu_ns"]) / 2)
+        expect(f"{who}: running", t["running_ns"], runs, w["cpu_ns"] + (w["wall_ns"] - w["cpu_ns"]) / 2)
         expect(f"{who}: all states", known, 0.98 * w["wall_ns"], w["wall_ns"] + begins)
-        expect(f"{who}: sleeping", t["sleeping_ns"], 0.9 * slept, known - 0.98 * w["cpu_ns"])
+        expect(f"{who}: sleeping", t["sleeping_ns"], 0.9 * slept, known - runs)
         if source == "tracepoints" and not t["wakes"]:
             faults.append(f"{who}: no wake-ups")
-    second = rows[work["second"]["tid"]]
+    # The kernel reports a wake-up for each wait of `second` that `first` ends. One that comes in the microsecond before
+    # the thread leaves its processor is not shown, so two of ten may be missing: a smaller share of waits ends so soon.
+    second, woken = rows[work["second"]["tid"]], work["second"]["woken"]
     if source == "tracepoints" and (second["waker_tid"] != work["first"]["tid"] or
-                                    second["waker_wakes"] < 0.9 * second["wakes"]):
+                                    not woken - 2 <= second["waker_wakes"] <= woken):
         faults.append(f"second: woken by {second['waker_tid']} {second['waker']}, {second['waker_wakes']} times of "
-                      f"{second['wakes']}, expected the first thread")
+                      f"{second['wakes']}, expected the first thread, {woken} times")
     if source == "switches" and any(t["wakes"] > 1 or t["uninterruptible_ns"] for t in rows.values()):
         faults.append("wake-ups that nothing has recorded")
 elif mode == "killed":

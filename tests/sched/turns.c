@@ -2,8 +2,8 @@
  *
  *   turns
  *     The first thread sleeps 5 ms, computes 5 ms and wakes a second thread, ten times. The second thread computes 2 ms
- *     each time. Both use futex by syscall(2), which no hook sees. Prints JSON: of each thread its tid, and the CPU and
- *     elapsed time of its work.
+ *     each time. Both use futex by syscall(2), which no hook sees. Prints JSON: of each thread its tid, the CPU and
+ *     elapsed time of its work, and how often the other thread ended its wait.
  *   killed
  *     A child process keeps the first thread in vfork, an uninterruptible sleep, for 30 ms. Prints its tid.
  *   flood
@@ -24,6 +24,7 @@
 enum { ROUNDS = 10, MS = 1000000, FLOOD = 12000 };
 
 static _Atomic uint32_t word;
+static _Thread_local uint32_t woken; /* waits of this thread that another thread has ended */
 
 static uint64_t now(clockid_t clock)
 {
@@ -42,7 +43,7 @@ static void compute(uint64_t ns)
 static void wait_until(uint32_t least)
 {
     for (uint32_t seen; (seen = word) < least;)
-        syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+        woken += syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0) == 0;
 }
 
 static void count_up(void)
@@ -54,16 +55,23 @@ static void count_up(void)
 struct work {
     uint64_t cpu_ns, wall_ns;
     long tid;
+    uint32_t woken;
 };
 
 static struct work begin_work(void)
 {
-    return (struct work){now(CLOCK_THREAD_CPUTIME_ID), now(CLOCK_MONOTONIC), syscall(SYS_gettid)};
+    return (struct work){now(CLOCK_THREAD_CPUTIME_ID), now(CLOCK_MONOTONIC), syscall(SYS_gettid), 0};
 }
 
 static struct work end_work(struct work w)
 {
-    return (struct work){now(CLOCK_THREAD_CPUTIME_ID) - w.cpu_ns, now(CLOCK_MONOTONIC) - w.wall_ns, w.tid};
+    return (struct work){now(CLOCK_THREAD_CPUTIME_ID) - w.cpu_ns, now(CLOCK_MONOTONIC) - w.wall_ns, w.tid, woken};
+}
+
+static void print_work(const char *name, const struct work *w)
+{
+    printf("\"%s\": {\"tid\": %ld, \"cpu_ns\": %lu, \"wall_ns\": %lu, \"woken\": %u}", name, w->tid,
+           (unsigned long)w->cpu_ns, (unsigned long)w->wall_ns, w->woken);
 }
 
 static void *take_turns(void *out)
@@ -90,10 +98,11 @@ static int turns(void)
     }
     mine = end_work(mine);
     pthread_join(other, NULL);
-    printf("{\"first\": {\"tid\": %ld, \"cpu_ns\": %lu, \"wall_ns\": %lu},\n", mine.tid, (unsigned long)mine.cpu_ns,
-           (unsigned long)mine.wall_ns);
-    printf(" \"second\": {\"tid\": %ld, \"cpu_ns\": %lu, \"wall_ns\": %lu}}\n", its.tid, (unsigned long)its.cpu_ns,
-           (unsigned long)its.wall_ns);
+    printf("{");
+    print_work("first", &mine);
+    printf(",\n ");
+    print_work("second", &its);
+    printf("}\n");
     return 0;
 }
 
