@@ -322,21 +322,34 @@ static int is_unnamed_code(const struct strobe_name *name)
     return !name->image[0] && !strncmp(name->text, "0x", 2);
 }
 
-/* Adds a warning with the time in generated code without names. Sessions of managed runtimes get their names from the
- * runtime, not from the files that the warning lists, so they get no warning. */
-static enum strobe_status warn_of_unnamed_code(struct job *j)
+/* Adds the self times of functions, and of those in generated code without names. Returns 0 when no CPU time is known,
+ * and `by_cpu` asks for it. */
+static int sum_unnamed_code(const struct job *j, int by_cpu, uint64_t *unnamed_ns, uint64_t *all_ns)
 {
     const struct strobe_profile *p = &j->adder.profile;
-    uint64_t unnamed_ns = 0, all_ns = 0, at = 0;
+    *unnamed_ns = *all_ns = 0;
+    for (uint32_t i = 0; i < p->method_count && i < strobe_function_tree_name_count(j->tree); i++) {
+        const struct strobe_profile_method *m = &p->methods[i];
+        uint64_t self_ns = by_cpu ? m->self_cpu_ns : m->self_ns;
+        if (m->class != STROBE_SLICE_FUNCTION)
+            continue;
+        *all_ns += self_ns;
+        *unnamed_ns += is_unnamed_code(strobe_function_tree_name(j->tree, i)) ? self_ns : 0;
+    }
+    return *all_ns != 0;
+}
+
+/* Adds a warning with the time in generated code without names: CPU time where it is known, because other programs on
+ * the processors do not change its share. Sessions of managed runtimes get their names from the runtime, not from the
+ * files that the warning lists, so they get no warning. */
+static enum strobe_status warn_of_unnamed_code(struct job *j)
+{
+    uint64_t unnamed_ns, all_ns, at = 0;
     struct strobe_named_address first;
     if (strobe_names_next(&j->reader->session.names, &at, &first) && !(first.flags & STROBE_NAME_CODE))
         return STROBE_OK;
-    for (uint32_t i = 0; i < p->method_count && i < strobe_function_tree_name_count(j->tree); i++) {
-        if (p->methods[i].class != STROBE_SLICE_FUNCTION)
-            continue;
-        all_ns += p->methods[i].self_ns;
-        unnamed_ns += is_unnamed_code(strobe_function_tree_name(j->tree, i)) ? p->methods[i].self_ns : 0;
-    }
+    if (!sum_unnamed_code(j, 1, &unnamed_ns, &all_ns))
+        sum_unnamed_code(j, 0, &unnamed_ns, &all_ns);
     if (!unnamed_ns || unnamed_ns < all_ns / 100)
         return STROBE_OK;
     return strobe_report_warn(j->report,
