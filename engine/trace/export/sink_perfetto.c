@@ -30,8 +30,9 @@ struct perfetto {
     uint64_t series_track[STROBE_SERIES_COUNT], hitch_track; /* 0 = not described yet */
     uint64_t next_track; /* number of the next track, from which its id is derived */
     struct strobe_perfetto_marks marks;
-    struct strobe_sched_states own_states; /* of threads, by the session's own scheduling */
-    uint64_t *thread_track;                /* by thread: its track, if it has been described before its begin; else 0 */
+    struct strobe_sched_states own_states;    /* of threads, by the session's own scheduling */
+    const struct strobe_sched_states *states; /* these, or those of other inputs; NULL: there are none */
+    uint64_t *thread_track; /* by thread: its track, if it has been described before its begin; else 0 */
     size_t thread_room;
     unsigned tracks[TRACK_COUNT], track_count; /* counter tracks that the session has data for */
 
@@ -301,8 +302,7 @@ static uint32_t notes_of(const struct strobe_slice *s, const struct strobe_momen
 static uint32_t states_of(const struct perfetto *w, const struct strobe_slice *s, uint64_t end_ns, uint64_t *value)
 {
     uint32_t set = 0;
-    const struct strobe_sched_states *states = w->how.states ? w->how.states : &w->own_states;
-    if (w->id_offset || !strobe_sched_states_between(states, w->tid, s->begin.time_ns, end_ns, value))
+    if (!w->states || w->id_offset || !strobe_sched_states_between(w->states, w->tid, s->begin.time_ns, end_ns, value))
         return 0;
     for (unsigned i = 0; i < STROBE_SCHED_STATE_COUNT; i++)
         set |= (uint32_t)(value[i] != 0) << (NOTE_STATES + i);
@@ -755,6 +755,7 @@ static void clear_process(struct perfetto *w)
 static void write_own_scheduling(struct perfetto *w)
 {
     const struct strobe_sched_section *s = &w->reader->sched;
+    w->states = w->how.states;
     if (!s->count || w->id_offset)
         return;
     uint32_t sequence = ++w->sequence;
@@ -764,6 +765,7 @@ static void write_own_scheduling(struct perfetto *w)
                 strobe_sched_states_watch(&w->own_states, w->reader->threads[i].tid);
         strobe_sched_section_add_states(s, &w->own_states);
         w->failed |= !strobe_sched_states_finish(&w->own_states);
+        w->states = &w->own_states;
     }
     if (w->how.no_scheduling)
         return;
