@@ -1,6 +1,6 @@
 """Compares the scheduling in a report (JSON) with what the program says of itself.
 
-    check.py turns|killed|leaves REPORT PROGRAM switches|tracepoints
+    check.py turns|killed|compete|leaves REPORT PROGRAM switches|tracepoints
 
 Prints what is wrong, and ends with status 1 then."""
 import json, sys
@@ -58,6 +58,11 @@ elif mode == "killed":
         expect("sleeping", t["sleeping_ns"], 0, 25 * ms)
     else:
         expect("sleeping", t["sleeping_ns"], 29 * ms, 10**12)
+elif mode == "compete":
+    # While one computes, the other waits: together they are runnable for most of what the later one takes.
+    expect("both: runnable", sum(t["runnable_ns"] for t in rows.values()), 20 * ms, 10**12)
+    if not any(t["preempted"] for t in rows.values()):
+        faults.append("no thread is preempted")
 elif mode == "leaves":
     others = [t["running_ns"] for t in rows.values() if t["tid"] != report["pid"]]
     expect("the second thread's running", max(others, default=0), 29 * ms, 10**12)

@@ -63,6 +63,7 @@ hide=()
 [[ $(id -u) == 0 ]] && unshare --mount true 2>/dev/null && hide=(in_mounts "$without_tracefs")
 records 'switches: two threads take turns' turns switches "${hide[@]}"
 records 'switches: a sleep that no signal ends' killed switches "${hide[@]}"
+records 'switches: two threads compete for a processor' compete switches "${hide[@]}"
 records 'switches: the first thread ends before the process' leaves switches "${hide[@]}"
 
 if ! in_mounts "$with_tracefs" test -r /sys/kernel/tracing/events/sched/sched_waking/format 2>/dev/null; then

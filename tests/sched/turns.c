@@ -8,6 +8,8 @@
  *     A child process keeps the first thread in vfork, an uninterruptible sleep, for 30 ms. Prints its tid.
  *   flood
  *     Stops its parent, switches between two threads on one processor 24000 times, and lets the parent go on.
+ *   compete
+ *     Two threads compute 30 ms each on one processor, and never sleep meanwhile.
  *   leaves
  *     The first thread ends at once. The second thread computes 30 ms and ends the process. */
 #include <linux/futex.h>
@@ -125,13 +127,34 @@ static void *answer(void *none)
     return none;
 }
 
-static int flood(void)
+static void stay_on_one_processor(void)
 {
-    pthread_t other;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one);
+}
+
+static void *compute_long(void *none)
+{
+    compute(30 * MS);
+    return none;
+}
+
+static int compete(void)
+{
+    pthread_t other;
+    stay_on_one_processor();
+    pthread_create(&other, NULL, compute_long, NULL);
+    compute_long(NULL);
+    pthread_join(other, NULL);
+    return 0;
+}
+
+static int flood(void)
+{
+    pthread_t other;
+    stay_on_one_processor();
     kill(getppid(), SIGSTOP);
     pthread_create(&other, NULL, answer, NULL);
     for (uint32_t i = 0; i < FLOOD; i++) {
@@ -160,9 +183,10 @@ static int leaves(void)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    return !strcmp(mode, "turns")    ? turns()
-           : !strcmp(mode, "killed") ? killed()
-           : !strcmp(mode, "flood")  ? flood()
-           : !strcmp(mode, "leaves") ? leaves()
-                                     : 2;
+    return !strcmp(mode, "turns")     ? turns()
+           : !strcmp(mode, "killed")  ? killed()
+           : !strcmp(mode, "flood")   ? flood()
+           : !strcmp(mode, "compete") ? compete()
+           : !strcmp(mode, "leaves")  ? leaves()
+                                      : 2;
 }
