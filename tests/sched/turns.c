@@ -8,7 +8,7 @@
  *     A child process keeps the first thread in vfork, an uninterruptible sleep, for 30 ms. Prints its tid.
  *   flood
  *     Stops its parent and switches between two threads on one processor 24000 times. A child process lets the parent
- *     go on when this process has ended, so that no later record tells of the losses.
+ *     go on when this process has ended, so that the losses come after the last record.
  *   compete
  *     Two threads compute 30 ms each on one processor, and never sleep meanwhile.
  *   leaves
