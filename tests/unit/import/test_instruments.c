@@ -228,7 +228,7 @@ static void entities_are_refused(void **state)
 static void other_files_are_refused(void **state)
 {
     (void)state;
-    is_refused("", "line 1: no element found");
+    is_refused("", "line 1: no element found; expected XML that `xctrace export` writes");
     is_refused("main;work 5\n", "line 1: ");
     is_refused("<html><body/></html>", "expected an export of Instruments");
     is_refused("<trace-query-result><node><schema name=\"tick\"/></node></trace-query-result>", "no table: expected");

@@ -565,10 +565,12 @@ static bool parse_ins(struct ins *s, const char *file, size_t bytes, struct stro
     } while (bytes && status == XML_STATUS_OK);
     s->stats->fault_line = status == XML_STATUS_OK ? 0 : XML_GetCurrentLineNumber(s->parser);
     s->failed |= XML_GetErrorCode(s->parser) == XML_ERROR_NO_MEMORY;
-    strobe_error_set(error, "line %" PRIu64 ": %s", s->stats->fault_line,
+    bool malformed = !s->has_doctype && !s->too_deep;
+    strobe_error_set(error, "line %" PRIu64 ": %s%s", s->stats->fault_line,
                      s->has_doctype ? "a document type declaration, which exports of Instruments do not have"
                      : s->too_deep  ? "elements are nested too deeply for an export of Instruments"
-                                    : XML_ErrorString(XML_GetErrorCode(s->parser)));
+                                    : XML_ErrorString(XML_GetErrorCode(s->parser)),
+                     malformed ? "; expected XML that `xctrace export` writes" : "");
     XML_ParserFree(s->parser);
     return status == XML_STATUS_OK;
 }
