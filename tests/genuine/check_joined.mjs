@@ -53,5 +53,9 @@ const lives = tp.query(`select p.pid, p.name, p.start_ts as begin, s.ts, s.dur f
 if (lives.length !== processes) found.push(`${lives.length} slices of whole processes`);
 for (const life of lives)
   if (!life.name || life.begin !== life.ts || life.dur <= 0) found.push(`process ${life.pid}: ${JSON.stringify(life)}`);
+const again = tp.query(`select group_concat(p.name, ', ') as names, group_concat(t.name, ', ') as threads from process p
+  join thread t using (upid) where t.is_main_thread group by p.pid having count(*) > 1 order by p.upid`);
+if (!again.some(pid => pid.names === 'bash, sort' && pid.threads === 'bash, sort'))
+  found.push(`programs with one pid: ${JSON.stringify(again)}`);
 say('a track for each process', found);
 process.exitCode ||= failed ? 1 : 0;

@@ -56,11 +56,13 @@ instrumented=(-O1 -g -w -finstrument-functions)
     "${CC:-gcc}" "${instrumented[@]}" -shared -fPIC -o "$scratch/libcalls.so" tests/record/calls_library.c &&
     "$B/strobe" record -q --method -o "$scratch/counted.perfetto-trace" -- \
         "$scratch/calls-program" "$scratch/libcalls.so" 0 >"$scratch/counted.out" || fail 'record --method'
-# Two processes in separate traces, and a process with its children in one trace.
+# Two processes in separate traces, and a process with its children in one trace. One child runs another program after
+# an exec, so two processes have its pid.
 "$B/strobe" record -q -o "$scratch/one.pftrace" -- sort -R "$scratch/lines" >/dev/null 2>&1 &&
     "$B/strobe" record -q -o "$scratch/other.pftrace" -- sort -n "$scratch/numbers" >/dev/null 2>&1 &&
     "$B/strobe" record -q --follow -o "$scratch/family.pftrace" -- \
-        bash -c 'for i in 1 2 3 4; do sort -R "$0" | head -n 1; done; :' "$scratch/lines" >/dev/null 2>&1 ||
+        bash -c 'for i in 1 2 3 4; do sort -R "$0" | head -n 1; done
+            (for ((i = 0; i < 200000; i++)); do :; done; exec sort -R "$0"); :' "$scratch/lines" >/dev/null 2>&1 ||
     fail 'record of traces to be joined'
 # Two recordings with one pid: each simulated process has the pid 1.
 for seed in 7 8; do

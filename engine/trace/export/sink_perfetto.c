@@ -66,6 +66,18 @@ static uint64_t new_track(struct perfetto *w)
     return strobe_perfetto_track(w->key, w->next_track++);
 }
 
+/* Begins the descriptor of a process or thread. Its time lets a reader tell processes apart that had one pid in turn,
+ * for example before and after an exec: without it, trace processor gives the earlier one no name. */
+static uint8_t *open_timed_descriptor(struct perfetto *w, size_t bytes, uint8_t **packet, uint8_t **descriptor)
+{
+    uint8_t *p = strobe_packets_room(&w->packets, bytes);
+    p = *packet = pb_open(p, TRACE_PACKET);
+    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    p = pb_uint(p, PACKET_TIMESTAMP, w->begin_ns);
+    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
+    return *descriptor = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+}
+
 static void describe_process(struct perfetto *w)
 {
     const struct strobe_session_header *h = w->reader->session.header;
@@ -80,11 +92,10 @@ static void describe_process(struct perfetto *w)
     p = strobe_packets_clock(p, CLOCK_MONO, h->begin.monotonic_ns, 0);
     p = strobe_packets_clock(p, CLOCK_REAL, h->begin.realtime_ns, 0);
     p = pb_close(s, p);
-    p = strobe_packets_end(&w->packets, packet, p);
+    strobe_packets_end(&w->packets, packet, p);
 
-    packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
-    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    uint8_t *d;
+    p = open_timed_descriptor(w, 8192, &packet, &d);
     p = pb_uint(p, 1, w->process_track = new_track(w));
     p = pb_uint(p, 11, 3);
     uint8_t *process = p = pb_open(p, 3);
@@ -100,9 +111,7 @@ static void describe_process(struct perfetto *w)
 
 static void describe_thread(struct perfetto *w, const struct strobe_reader_thread *t, uint64_t track)
 {
-    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
-    uint8_t *d = p = pb_open(p, PACKET_TRACK_DESCRIPTOR);
+    uint8_t *packet, *d, *p = open_timed_descriptor(w, EVENT_BYTES_MAX, &packet, &d);
     p = pb_uint(p, 1, track);
     p = pb_uint(p, 5, w->process_track);
     if (w->how.separate)
