@@ -1,7 +1,8 @@
 """Compares the functions' shares of processor time in one run, by strobe and by perf, which record it together.
 
-perf samples user time only, of the whole tree of processes. Its samples in the engine are left out, and those in the C
-library's `syscall`, by which the engine makes its system calls.
+perf samples user time only, of the whole tree of processes. Its samples in the engine are left out, and those in code
+that the engine calls, too: the C library's `syscall`, and the vdso, where the engine's hooks read the clock. A sample of
+perf has no caller, so it does not show whose call it was. In Strobe's report the engine's own calls are not there.
 
 Of strobe's report the self CPU time counts, without the names in brackets, which stand for calls into the kernel or for
 unknown time. The ten functions that perf finds hottest must have the same share in both, within the sampling error: two
@@ -19,7 +20,7 @@ from collections import Counter
 from images import cut_version, open_image, shorten
 
 OURS = re.compile(r"libstrobe-preload|libunwind|/strobe$")
-ITS_CALLS = "syscall"
+ITS_CALLS = ("syscall", "[vdso]")
 UNKNOWN = ("[unseen]", "[off cpu]")
 HALF_A_POINT = 0.005
 MOST_UNSEEN = 0.05
@@ -68,7 +69,7 @@ class Perf:
             return
         self.pids.add(int(pid))
         names = self._find_names(pid, int(ip, 16), symbol, dso)
-        if names == (ITS_CALLS,):
+        if len(names) == 1 and names[0] in ITS_CALLS:
             self.of_engine += 1
         else:
             self.functions[names] += 1
@@ -97,12 +98,10 @@ class Ours:
                 name, spent, image = method["name"], method["self_cpu_ns"], method.get("image") or ""
                 if name in UNKNOWN:
                     self.unseen += spent
-                elif name.startswith("[") and not name.startswith("[vdso"):
-                    self.calls += spent
-                elif OURS.search(image) or name == ITS_CALLS:
+                elif "vdso" in image or "vdso" in name or OURS.search(image) or name in ITS_CALLS:
                     self.of_engine += spent
-                elif "vdso" in image or "vdso" in name:
-                    self.functions["[vdso]"] += spent
+                elif name.startswith("["):
+                    self.calls += spent
                 else:
                     self.functions[self._find_name(name, image)] += spent
         self.time = sum(self.functions.values())
