@@ -153,14 +153,18 @@ mutants-random: all | deps-test ## draws RANDOM_MUTANTS (300) with SEED (1): tes
 fuzz_src  := $(wildcard tests/fuzz/fuzz_*.c tests/fuzz/*/fuzz_*.c)
 sources   += $(fuzz_src)
 fuzz_bin  := $(fuzz_src:%.c=$B/%)
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= $(if $(RUNS),0,20)
 
 # clang compiles the sanitized sources four times as slowly with -O1 as with -O0. Programs are then a third faster, a
 # few of them three times as fast, so only FULL=1 optimizes.
 fuzz: private quickly := $(if $(FULL),,CFLAGS='-O0 -g1 -Wno-error' TEST_LD=-fuse-ld=lld)
-fuzz: | deps-sanitize ## fuzzes readers and core, each for FUZZ_SECONDS (default 20); FUZZ_SEED repeats a run's draws
-	+@$(MAKE) --no-print-directory B=$B-fuzz CC=clang $(quickly) SAN=fuzzer-no-link,address,undefined fuzzers
-	@B=$B-fuzz FUZZ_SEED=$(FUZZ_SEED) ci/fuzz $(FUZZ_SECONDS) $(fuzz_src:%.c=$B-fuzz/%)
+fuzz: private chosen = $(foreach name,$(FUZZERS),$(or $(filter tests/fuzz/$(subst *,%,$(name)).c,$(fuzz_src)),\
+                           $(error FUZZERS: no program tests/fuzz/$(name).c)))
+fuzz: | deps-sanitize ## fuzzes each of FUZZERS (default: all) for FUZZ_SECONDS (20) or RUNS inputs, by FUZZ_SEED
+	+@$(MAKE) --no-print-directory B=$B-fuzz CC=clang $(quickly) SAN=fuzzer-no-link,address,undefined \
+	    $(or $(chosen:%.c=$B-fuzz/%),fuzzers)
+	@B=$B-fuzz FUZZ_SEED=$(FUZZ_SEED) RUNS=$(RUNS) ci/fuzz $(FUZZ_SECONDS) \
+	    $(patsubst %.c,$B-fuzz/%,$(or $(chosen),$(fuzz_src)))
 
 fuzzers: $(fuzz_bin)
 # Without libFuzzer, a program replays the inputs that its arguments name.

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (strobe_btrace3_read(&files, sampled, &stats, &of_mapping, &error) == STROBE_OK) {
         if (stats.skipped_bytes + stats.tail_bytes > sampling || stats.wakers > stats.waits)
             abort();
-        fuzz_check_session(sampled, bytes);
+        fuzz_check_session(sampled, data, bytes);
     }
     strobe_sampled_close(sampled);
     free(texts);

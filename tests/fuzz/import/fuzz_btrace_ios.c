@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     memcpy(file, data + 1, bytes - 1);
     strobe_sampled_interval(sampled, 1000000, 0);
     if (strobe_btrace_ios_read(file, bytes - 1, &options, sampled, &stats, &error) == STROBE_OK)
-        fuzz_check_session(sampled, bytes);
+        fuzz_check_session(sampled, data, bytes);
     strobe_sampled_close(sampled);
     free(file);
     return 0;

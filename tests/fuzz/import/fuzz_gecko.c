@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         abort();
     memcpy(text, data + 1, bytes - 1);
     if (strobe_gecko_read(text, bytes - 1, &options, sampled, &stats, &error) == STROBE_OK)
-        fuzz_check_session(sampled, bytes);
+        fuzz_check_session(sampled, data, bytes);
     strobe_sampled_close(sampled);
     free(text);
     return 0;

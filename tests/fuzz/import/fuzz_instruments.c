@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (strobe_instruments_read(text, bytes - 1, &options, sampled, &stats, &error) == STROBE_OK) {
         if (strobe_sampled_count(sampled) != stats.rows)
             abort();
-        fuzz_check_session(sampled, bytes);
+        fuzz_check_session(sampled, data, bytes);
     }
     strobe_sampled_close(sampled);
     free(text);

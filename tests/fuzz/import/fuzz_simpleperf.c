@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (strobe_simpleperf_read(file, bytes - 1, &options, sampled, &stats, &error) == STROBE_OK) {
         if (stats.tail_bytes > bytes)
             abort();
-        fuzz_check_session(sampled, bytes);
+        fuzz_check_session(sampled, data, bytes);
     }
     strobe_sampled_close(sampled);
     free(file);

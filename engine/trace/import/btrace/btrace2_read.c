@@ -1,5 +1,6 @@
 #include "engine/trace/import/btrace/btrace2_read.h"
 #include "engine/base/error_format.h"
+#include "engine/util/idmap.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +24,7 @@ struct import {
     struct strobe_calls *calls;
     struct logged *logged;
     size_t count;
-    uint32_t *names; /* by method: number of its name + 1, with NAMELESS for a synthesized name; 0 = not seen yet */
+    struct strobe_idmap names; /* method -> number of its name, with NAMELESS for a synthesized name */
 };
 
 int64_t strobe_btrace2_shift(const struct strobe_btrace2_header *h, uint64_t system_ns)
@@ -120,10 +121,14 @@ static uint32_t mapped_name(struct import *m, const char *mapped)
     return number;
 }
 
+/* Returns the number of the method's name, with NAMELESS for a synthesized name. */
 static uint32_t number_method_name(struct import *m, uint32_t method)
 {
     char made[32];
-    if (!m->names[method]) {
+    int fresh = 0;
+    uint32_t *place = strobe_idmap_put(&m->names, method, 0, &fresh);
+    m->calls->failed |= !place;
+    if (place && fresh) {
         const struct strobe_matrix_method *known = NULL;
         const char *name = m->options->name ? m->options->name(m->options->ctx, method) : NULL;
         if (!name && m->options->map)
@@ -131,11 +136,11 @@ static uint32_t number_method_name(struct import *m, uint32_t method)
         m->stats->methods++;
         m->stats->nameless += !name && !known;
         snprintf(made, sizeof made, "method %u", method);
-        m->names[method] = name    ? strobe_calls_name(m->calls, name, strlen(name)) + 1
-                           : known ? mapped_name(m, known->name) + 1
-                                   : (strobe_calls_name(m->calls, made, strlen(made)) + 1) | NAMELESS;
+        *place = name    ? strobe_calls_name(m->calls, name, strlen(name))
+                 : known ? mapped_name(m, known->name)
+                         : strobe_calls_name(m->calls, made, strlen(made)) | NAMELESS;
     }
-    return (m->names[method] & ~NAMELESS) - 1;
+    return place ? *place : 0;
 }
 
 /* Returns true if `call` comes after the end of `top`. A call that begins exactly at the end of `top` is nevertheless
@@ -154,7 +159,8 @@ static void add_thread_calls(struct import *m, size_t at, size_t end, size_t *st
         struct logged *call = at < end ? &m->logged[at] : NULL;
         while (depth && (!call || is_behind(&m->logged[stack[depth - 1]], call))) {
             const struct logged *top = &m->logged[stack[--depth]];
-            strobe_calls_add(m->calls, thread, STROBE_CALL_END, top->end, number_method_name(m, top->method));
+            strobe_calls_add(m->calls, thread, STROBE_CALL_END, top->end,
+                             number_method_name(m, top->method) & ~NAMELESS);
         }
         if (!call)
             return;
@@ -162,8 +168,9 @@ static void add_thread_calls(struct import *m, size_t at, size_t end, size_t *st
             call->end = m->logged[stack[depth - 1]].end;
             m->stats->cut++;
         }
-        strobe_calls_add(m->calls, thread, STROBE_CALL_BEGIN, call->begin, number_method_name(m, call->method));
-        m->stats->nameless_calls += m->names[call->method] >= NAMELESS;
+        uint32_t name = number_method_name(m, call->method);
+        strobe_calls_add(m->calls, thread, STROBE_CALL_BEGIN, call->begin, name & ~NAMELESS);
+        m->stats->nameless_calls += name >= NAMELESS;
         stack[depth++] = at;
     }
 }
@@ -182,11 +189,6 @@ static bool read_btrace2_records(struct import *m, const uint8_t *p, size_t byte
         else
             m->stats->unused++;
     }
-    uint32_t most = 0;
-    for (size_t i = 0; i < m->count; i++)
-        most = m->logged[i].method > most ? m->logged[i].method : most;
-    m->names = calloc((size_t)most + 1, sizeof *m->names);
-    ok = ok && m->names;
     if (ok && m->count)
         qsort(m->logged, m->count, sizeof *m->logged, by_nesting);
     for (size_t at = 0, end; ok && at < m->count; at = end) {
@@ -195,7 +197,7 @@ static bool read_btrace2_records(struct import *m, const uint8_t *p, size_t byte
         add_thread_calls(m, at, end, stack);
     }
     free(stack);
-    free(m->names);
+    strobe_idmap_free(&m->names);
     free(m->logged);
     return ok && !m->calls->failed;
 }

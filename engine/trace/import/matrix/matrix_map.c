@@ -4,6 +4,7 @@
 #include "engine/method/matrix/matrix_entry.h"
 #include "engine/util/array.h"
 #include "engine/util/cursor.h"
+#include "engine/util/idmap.h"
 #include "engine/util/outfile.h"
 #include "engine/util/text_pool.h"
 #include "engine/util/whole_file.h"
@@ -18,8 +19,8 @@ struct strobe_matrix_map {
     struct strobe_text_pool names;
     struct strobe_matrix_method *methods;
     size_t count, room;
-    uint32_t *by_id;  /* number + 1 */
-    uint32_t largest; /* largest id, except the dispatch's */
+    struct strobe_idmap by_id; /* id -> number */
+    uint32_t largest;          /* largest id, except the dispatch's */
 };
 
 struct place {
@@ -48,7 +49,7 @@ void strobe_matrix_map_close(struct strobe_matrix_map *m)
         return;
     strobe_text_pool_free(&m->names);
     free(m->methods);
-    free(m->by_id);
+    strobe_idmap_free(&m->by_id);
     free(m);
 }
 
@@ -58,35 +59,25 @@ static bool add_method(struct strobe_matrix_map *m, uint32_t id, uint32_t access
     if (!strobe_array_reserve(&m->methods, &m->room, m->count + 1))
         return false;
     uint32_t number = strobe_text_number(&m->names, name, bytes);
-    if (number == UINT32_MAX)
+    if (number == UINT32_MAX || !strobe_idmap_add(&m->by_id, id, 0, number))
         return false;
     m->methods[m->count++] = (struct strobe_matrix_method){id, access, m->names.texts[number]};
-    m->by_id[id] = number + 1;
     if (id > m->largest && id != STROBE_MATRIX_DISPATCH)
         m->largest = id;
     return true;
-}
-
-static struct strobe_matrix_map *open_empty_map(void)
-{
-    struct strobe_matrix_map *m = calloc(1, sizeof *m);
-    if (!m || !(m->by_id = calloc(STROBE_MATRIX_ID_MASK + 1, sizeof *m->by_id))) {
-        strobe_matrix_map_close(m);
-        return NULL;
-    }
-    return m;
 }
 
 static const char dispatch[] = "android.os.Handler dispatchMessage (Landroid.os.Message;)V";
 
 static bool add_dispatch(struct strobe_matrix_map *m)
 {
-    return m->by_id[STROBE_MATRIX_DISPATCH] || add_method(m, STROBE_MATRIX_DISPATCH, 1, dispatch, sizeof dispatch - 1);
+    return strobe_idmap_get(&m->by_id, STROBE_MATRIX_DISPATCH, 0) ||
+           add_method(m, STROBE_MATRIX_DISPATCH, 1, dispatch, sizeof dispatch - 1);
 }
 
 struct strobe_matrix_map *strobe_matrix_map_open(void)
 {
-    struct strobe_matrix_map *m = open_empty_map();
+    struct strobe_matrix_map *m = calloc(1, sizeof(struct strobe_matrix_map));
     if (m && !add_dispatch(m)) {
         strobe_matrix_map_close(m);
         return NULL;
@@ -106,7 +97,8 @@ const struct strobe_matrix_method *strobe_matrix_map_at(const struct strobe_matr
 
 const struct strobe_matrix_method *strobe_matrix_map_of(const struct strobe_matrix_map *m, uint32_t id)
 {
-    return id <= STROBE_MATRIX_ID_MASK && m->by_id[id] ? &m->methods[m->by_id[id] - 1] : NULL;
+    const uint32_t *number = strobe_idmap_get(&m->by_id, id, 0);
+    return number ? &m->methods[*number] : NULL;
 }
 
 enum strobe_status strobe_matrix_map_id(struct strobe_matrix_map *m, uint32_t access, const char *name, uint32_t *id)
@@ -164,7 +156,7 @@ static enum strobe_status map_line(struct strobe_matrix_map *m, const char *at, 
         return report_expected(p, "access flags and a comma");
     if (!is_method(c.at, end))
         return report_expected(p, "a class, a method and a descriptor");
-    if (m->by_id[id])
+    if (strobe_idmap_get(&m->by_id, id, 0))
         return report_expected(p, "an id that is not there already");
     char *name = strndup(c.at, (size_t)(end - c.at));
     if (!name)
@@ -208,7 +200,7 @@ static enum strobe_status map_line_of(void *to, const char *at, const char *end,
 enum strobe_status strobe_matrix_map_parse(const char *text, size_t bytes, const char *path,
                                            struct strobe_matrix_map **out, struct strobe_error *error)
 {
-    struct strobe_matrix_map *m = open_empty_map();
+    struct strobe_matrix_map *m = calloc(1, sizeof(struct strobe_matrix_map));
     struct place whole = {.path = path, .error = error};
     *out = NULL;
     enum strobe_status status = m ? each_line(text, bytes, path, error, map_line_of, m) : no_memory(&whole);
