@@ -127,18 +127,20 @@ static void find_scheduling(struct strobe_findings *f)
 {
     struct strobe_sched_perf p;
     struct strobe_error why = {""};
-    enum strobe_status status = strobe_sched_perf_open(&p, getpid(), &why);
+    enum strobe_status status = strobe_sched_perf_open(&p, getpid(), false, &why);
     if (status != STROBE_OK) {
-        strobe_find(f, STROBE_HEALTH_NOTE, "scheduling", "`record --sched` cannot record it: %s.",
+        strobe_find(f, STROBE_HEALTH_NOTE, "scheduling", "`record --sched` and `attach --sched` cannot record it: %s.",
                     status == STROBE_UNSUPPORTED ? why.text : strerror(errno));
         return;
     }
     if (p.source == STROBE_SCHED_BY_TRACEPOINTS)
         strobe_find(f, STROBE_HEALTH_OK, "scheduling",
-                    "`record --sched` records it by perf's tracepoints: switches, wake-ups, wakers.");
+                    "`record --sched` (with --follow, too) and `attach --sched` record it by perf's tracepoints: "
+                    "switches, wake-ups, wakers.");
     else
         strobe_find(f, STROBE_HEALTH_NOTE, "scheduling",
-                    "`record --sched` records it by perf's switch records, without wake-ups and wakers: %s.",
+                    "`record --sched` (with --follow, too) and `attach --sched` record it by perf's switch records, "
+                    "without wake-ups and wakers: %s.",
                     p.limit.text);
     strobe_sched_perf_close(&p);
 }

@@ -230,7 +230,6 @@ is_refused import_missing_file 'nowhere: No such file' "$strobe" import matrix-e
 is_refused import_missing_log 'nowhere: No such file' "$strobe" import matrix-log nowhere
 is_refused record_of_nothing 'which program' "$strobe" record
 is_refused record_clock 'expected exact or 5ms' "$strobe" record --method --method-clock soon -- true
-is_refused record_sched_of_children '--sched is of one process' "$strobe" record --sched --follow -- true
 is_refused record_call_log 'expected a size from 1M' "$strobe" record --method --method-log 100k -- true
 is_refused record_samples_beside_nothing 'go with --method' "$strobe" record --with-samples -- true
 is_refused convert_repair 'expected last or enclosing' "$strobe" convert --repair first good.strobe -o x.json

@@ -88,6 +88,19 @@ assert 0 < sums[1] <= 40e6 < sums[0] and 0 < switches[1] < switches[0]"; }
 "$strobe" report --json --from 20ms --to 40ms s.strobe >part.json
 check 'a part of the time has the scheduling of that part' end_of_report
 
+# Each program of a family has the scheduling of its own threads.
+"$strobe" record --sched --follow -q -f --no-convert -o family -- sh -c "'$own/turns' turns; :" >said 2>err
+for session in family/*.strobe; do "$strobe" report --json "$session" >"$session.json"; done
+own_threads() { python3 -c "
+import glob, json
+reports = [json.load(open(p)) for p in glob.glob('family/*.json')]
+work = json.load(open('said'))
+tids = [{t['tid'] for t in r['scheduling']['threads']} for r in reports]
+print(tids, work)
+assert len(tids) == 2 and not tids[0] & tids[1]
+assert {work['first']['tid'], work['second']['tid']} in tids"; }
+check 'each program of a family has its own threads' own_threads
+
 # A recorder that is stopped empties no buffer: what the kernel lost is counted, in the line and in the report.
 "$strobe" record --sched -f --no-convert -o s.strobe -- "$own/turns" flood >said 2>err
 "$strobe" report --json s.strobe >report.json

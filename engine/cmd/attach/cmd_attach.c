@@ -35,6 +35,8 @@ const char strobe_usage_attach[] =
     "  -q, --quiet             print errors only\n"
     "      --interval TIME     minimum time between samples of a thread at its hooks (1ms); 0 = every event\n"
     "      --async-interval TIME  CPU time of a thread between two of its samples (1ms); 0 = no such samples\n"
+    "      --sched             also record the kernel's scheduling of the program's threads, by perf events, as\n"
+    "                          `strobe record --sched` does; `strobe doctor` says what is allowed\n"
     "\n"
     "One thread of the program is stopped at the begin and one at the end, for about a millisecond. Ctrl-C ends\n"
     "the recording, not the program. A thread that stays in a call which began during the recording keeps the\n"
@@ -42,7 +44,7 @@ const char strobe_usage_attach[] =
     "\n"
     "Exit status: 0; 2 when the program could not be entered, or its trace could not be written.\n";
 
-enum { NO_CONVERT = 256, INTERVAL, ASYNC_INTERVAL };
+enum { NO_CONVERT = 256, INTERVAL, ASYNC_INTERVAL, SCHED };
 
 static const struct option options[] = {
     {"duration", required_argument, NULL, 't'},
@@ -52,6 +54,7 @@ static const struct option options[] = {
     {"quiet", no_argument, NULL, 'q'},
     {"interval", required_argument, NULL, INTERVAL},
     {"async-interval", required_argument, NULL, ASYNC_INTERVAL},
+    {"sched", no_argument, NULL, SCHED},
     {"help", no_argument, NULL, 'h'},
     {0},
 };
@@ -98,6 +101,7 @@ static int take_attach_option(int c, struct strobe_record_options *o, const char
         if (!strobe_parse_time(optarg, &k->async_interval_ns) || (k->async_interval_ns && k->async_interval_ns < 50000))
             return refuse_value("async-interval", "0, or a time of at least 50us");
         return 0;
+    case SCHED: o->wants_sched = true; return 0;
     default: return STROBE_EXIT_BAD;
     }
 }
@@ -146,6 +150,19 @@ static int lock_session(struct attachment *a)
     return strobe_complain("%s: %s", a->session, strerror(errno));
 }
 
+static bool records_sched(const struct attachment *a)
+{
+    return a->options.sched && a->options.sched->ring_count;
+}
+
+/* Waits for about a millisecond. The buffers of scheduling fill meanwhile. */
+static void wait_a_moment(const struct attachment *a)
+{
+    usleep(1000);
+    if (records_sched(a))
+        strobe_sched_perf_drain(a->options.sched);
+}
+
 static bool read_attach_state(struct attachment *a)
 {
     return strobe_tracee_read(a->target.pid, a->injected.state, &a->state, sizeof a->state);
@@ -161,6 +178,8 @@ static int begin_attached_capture(struct attachment *a)
         return strobe_target_refused(&a->target);
     if (!a->injected.done)
         return strobe_complain("%d: %s", (int)a->target.pid, a->injected.error.text);
+    if (a->options.sched)
+        strobe_record_begin_sched(&a->options, a->target.pid, a->session);
     for (uint64_t until = strobe_interrupts_now_ns() + START_NS; strobe_interrupts_now_ns() < until;) {
         if (!read_attach_state(a))
             return strobe_complain("%d: has ended", (int)a->target.pid);
@@ -168,16 +187,26 @@ static int begin_attached_capture(struct attachment *a)
             return strobe_complain("%d: %s", (int)a->target.pid, a->state.error.text);
         if (a->state.stage != STROBE_ATTACH_STARTING)
             return 0;
-        usleep(1000);
+        wait_a_moment(a);
     }
     return strobe_complain("%d: the capture has not begun within 10 s", (int)a->target.pid);
+}
+
+/* Waits until a signal comes, at most `ms`. Returns true when one came. */
+static bool wait_for_interrupt(struct attachment *a, int ms)
+{
+    struct pollfd fd = {a->interrupt.fd, POLLIN, 0};
+    if (!records_sched(a))
+        return poll(&fd, 1, ms) > 0 && strobe_interrupt_read(&a->interrupt);
+    a->options.sched->polled[0] = fd;
+    strobe_sched_perf_wait(a->options.sched, (uint64_t)ms * 1000000u);
+    return poll(&fd, 1, 0) > 0 && strobe_interrupt_read(&a->interrupt);
 }
 
 /* Waits until the time is over, a signal comes, or the program has ended or executed another program. */
 static void wait_for_attached_end(struct attachment *a)
 {
     uint64_t until = strobe_interrupts_now_ns() + a->options.duration_ns;
-    struct pollfd fd = {a->interrupt.fd, POLLIN, 0};
     while (strobe_target_has_thread(&a->target, (pid_t)a->state.tid)) {
         uint64_t now = strobe_interrupts_now_ns();
         int ms = LOOK_MS;
@@ -185,7 +214,7 @@ static void wait_for_attached_end(struct attachment *a)
             return;
         if (a->options.duration_ns && until - now < LOOK_MS * 1000000u)
             ms = (int)((until - now) / 1000000) + 1;
-        if (poll(&fd, 1, ms) > 0 && strobe_interrupt_read(&a->interrupt)) {
+        if (wait_for_interrupt(a, ms)) {
             a->interrupt.number = 0;
             return;
         }
@@ -202,7 +231,7 @@ static bool await_threads_left(struct attachment *a)
 {
     uint64_t until = strobe_interrupts_now_ns() + LEAVE_NS;
     while (a->state.stage != STROBE_ATTACH_LEFT && strobe_interrupts_now_ns() < until && has_helper(a)) {
-        usleep(1000);
+        wait_a_moment(a);
         read_attach_state(a);
     }
     return a->state.stage == STROBE_ATTACH_LEFT;
@@ -217,6 +246,8 @@ static void leave_program(struct attachment *a)
     strobe_tracee_write(a->target.pid, a->injected.state + offsetof(struct strobe_attach_state, stop), &stop,
                         sizeof stop);
     bool left = await_threads_left(a);
+    if (records_sched(a))
+        strobe_sched_perf_end(a->options.sched);
     if (left)
         left = strobe_inject_end(a->target.pid, &a->state, &a->injected);
     flock(a->lock, LOCK_UN);
@@ -252,12 +283,14 @@ enum { IS_MACHINE_TESTED = 0 };
 int strobe_cmd_attach(int argc, char **argv)
 {
     static struct attachment a;
+    static struct strobe_sched_perf sched = {.family.file = -1};
     bool shown = false;
     int status = parse_attach(argc, argv, &a, &shown);
     if (status || shown)
         return status;
     if (!IS_MACHINE_TESTED)
         return strobe_complain("attach: expected a processor of the kind x86-64");
+    a.options.sched = a.options.wants_sched ? &sched : NULL;
     if ((status = strobe_record_create(&a.options, a.target.words, a.session)) != 0)
         return status;
     if ((errno = strobe_interrupt_take(&a.interrupt)) != 0)
@@ -267,5 +300,8 @@ int strobe_cmd_attach(int argc, char **argv)
     strobe_interrupt_give_back(&a.interrupt);
     if (status)
         strobe_record_discard(&a.options, a.session);
-    return status ? status : strobe_record_keep(&a.options, a.target.program, a.session, 0);
+    else
+        status = strobe_record_keep(&a.options, a.target.program, a.session, 0);
+    strobe_sched_perf_close(&sched);
+    return status;
 }

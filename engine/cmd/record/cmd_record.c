@@ -12,7 +12,7 @@ int strobe_cmd_record(int argc, char **argv)
     char program[PATH_MAX], session[PATH_MAX];
     if ((status = strobe_record_find_program(argv[first], program, sizeof program)) != 0)
         return status;
-    struct strobe_sched_perf sched = {.file = -1};
+    struct strobe_sched_perf sched = {.family.file = -1};
     o.sched = o.wants_sched ? &sched : NULL;
     if ((status = strobe_record_create(&o, argv + first, session)) != 0)
         return status;

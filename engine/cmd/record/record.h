@@ -65,8 +65,9 @@ void strobe_record_store_end(const struct strobe_session_set *sessions, const ch
  * name. A failure is a line on standard error; the recording goes on. */
 void strobe_record_snapshot(const struct strobe_record_options *options, const char *session);
 
-/* Begins to record the scheduling of `pid`, which has not executed the program yet, to options->sched. Prints a line
- * when that is not possible, or only in part: options->sched then has no rings, or lacks wake-ups. */
+/* Begins to record the scheduling of `pid`, which has not executed the program yet, to options->sched; with
+ * config.follow also that of its children; with options->attached that of the program that runs. Prints a line when
+ * that is not possible, or only in part: options->sched then has no rings, or lacks wake-ups. */
 void strobe_record_begin_sched(const struct strobe_record_options *options, pid_t pid, const char *session);
 
 /* Appends the scheduling to the sessions of the recording, and ends it. Prints a line when some of it is lost. Returns

@@ -44,7 +44,7 @@ const char strobe_usage_record[] =
     "                          recorded\n"
     "      --sched             also record the kernel's scheduling of the program's threads, by perf events: when\n"
     "                          each ran, was runnable and slept, and, where tracepoints are allowed, its wakers.\n"
-    "                          Not with --follow; `strobe doctor` says what is allowed\n"
+    "                          With --follow also of child processes. `strobe doctor` says what is allowed\n"
     "      --duration TIME     end the program after this time: TERM, and KILL two seconds later\n"
     "      --control[=NAME]    control server in the program at the abstract Unix socket NAME: status, pause,\n"
     "                          resume, stop, the session so far (see strobe-record(1)); {pid} in NAME is the\n"
@@ -310,8 +310,6 @@ int strobe_record_parse(int argc, char **argv, struct strobe_record_options *out
         return unfit;
     if (out->config.delay_ns && !out->config.async_interval_ns && !(out->config.calls & STROBE_CALLS_ONLY))
         return strobe_complain("record: --delay needs the sampler, which --async-interval 0 turns off");
-    if (out->wants_sched && out->config.follow)
-        return strobe_complain("record: --sched is of one process, and does not go with --follow");
     *first = optind;
     return strobe_record_name_files(out, output, argv[optind]);
 }

@@ -216,6 +216,8 @@ static int run_launched(const struct launch *l, int *wait_status)
     if (l->options->control[0] && !l->options->quiet && !why)
         print_control(l->options->control, pid);
     wait_for_end(&signals, pid, l, wait_status);
+    if (l->options->sched && l->options->sched->ring_count)
+        strobe_sched_perf_end(l->options->sched);
     close_if_open(signals.fd);
     strobe_interrupts_clean(signals.first_ns ? signals.first_ns + AGAIN_NS : 0);
     give_signals_back(&signals);

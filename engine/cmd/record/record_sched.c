@@ -1,4 +1,5 @@
-/* `strobe record --sched`: the scheduling of the program's threads, as the kernel records it, in its session. */
+/* `--sched` of `strobe record` and `strobe attach`: the scheduling of the threads, as the kernel records it, in the
+ * sessions of their programs. */
 #include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/record/record.h"
@@ -6,13 +7,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void strobe_record_begin_sched(const struct strobe_record_options *o, pid_t pid, const char *session)
 {
     struct strobe_error why = {""};
-    enum strobe_status status = strobe_sched_perf_open(o->sched, pid, &why);
-    if (status == STROBE_OK && (status = strobe_sched_perf_create_file(o->sched, session)) != STROBE_OK)
+    enum strobe_status status = o->attached ? strobe_sched_perf_attach(o->sched, pid, &why)
+                                            : strobe_sched_perf_open(o->sched, pid, o->config.follow, &why);
+    if (status == STROBE_OK && (status = strobe_sched_family_create_file(&o->sched->family, session)) != STROBE_OK)
         strobe_sched_perf_close(o->sched);
     if (status == STROBE_UNSUPPORTED)
         strobe_complain("--sched: scheduling is not recorded: %s", why.text);
@@ -22,29 +25,56 @@ void strobe_record_begin_sched(const struct strobe_record_options *o, pid_t pid,
         strobe_complain("--sched: without wake-ups and wakers: %s", o->sched->limit.text);
 }
 
-/* Returns when the program of the next session began: the same process has executed it. */
-static uint64_t begin_of_next(const struct strobe_session_set *sessions, size_t i)
+/* A session, and its program's scheduling. */
+struct session_program {
+    struct strobe_sched_program *program; /* NULL: nothing is recorded of it */
+    uint64_t begin_ns, to_ns;
+};
+
+static void find_session_program(struct strobe_sched_family *f, const char *path, struct session_program *out)
 {
     struct strobe_session s;
-    if (i + 1 == sessions->count || strobe_session_open(sessions->paths[i + 1], &s) != STROBE_OK)
-        return UINT64_MAX;
-    uint64_t begin_ns = s.header->begin.boottime_ns;
+    *out = (struct session_program){.to_ns = UINT64_MAX};
+    if (strobe_session_open(path, &s) != STROBE_OK)
+        return;
+    out->begin_ns = s.header->begin.boottime_ns;
+    out->program = strobe_sched_family_find(f, s.header->pid, out->begin_ns);
     strobe_session_unmap(&s);
-    return begin_ns;
 }
 
-static int append_to_sessions(const struct strobe_sched_perf *p, const struct strobe_session_set *sessions)
+/* Sessions of one program divide its events by time: only where the record of an exec is lost there are several.
+ * Afterwards until_ns of a program is the begin of its first session. */
+static void divide_programs(struct strobe_sched_family *f, const struct strobe_session_set *sessions,
+                            struct session_program *of)
 {
-    uint64_t from_ns = 0;
-    for (size_t i = 0; i < sessions->count; i++) {
-        uint64_t to_ns = begin_of_next(sessions, i);
-        enum strobe_status status = strobe_sched_section_append(sessions->paths[i], &p->head, p->file, from_ns, to_ns);
-        if (status != STROBE_OK)
-            return strobe_complain("%s: cannot append its scheduling: %s", sessions->paths[i],
-                                   status == STROBE_IO ? strerror(errno) : strobe_status_text(status));
-        from_ns = to_ns;
+    for (size_t i = sessions->count; i-- > 0;) {
+        find_session_program(f, sessions->paths[i], &of[i]);
+        if (!of[i].program)
+            continue;
+        of[i].to_ns = of[i].program->until_ns;
+        of[i].program->until_ns = of[i].begin_ns;
     }
-    return 0;
+}
+
+/* Losses cannot be told apart by process: each session has those of the whole recording. */
+static int append_to_sessions(struct strobe_sched_perf *p, const struct strobe_session_set *sessions)
+{
+    const struct strobe_sched_head head = {.source = p->source, .lost = p->lost, .refused = p->family.refused};
+    struct session_program *of = calloc(sessions->count + 1, sizeof *of);
+    if (!of)
+        return strobe_complain("--sched: %s", strerror(ENOMEM));
+    int result = 0;
+    divide_programs(&p->family, sessions, of);
+    for (size_t i = 0; i < sessions->count && !result; i++) {
+        bool first = !of[i].program || of[i].program->until_ns == of[i].begin_ns;
+        enum strobe_status status = strobe_sched_family_append(&p->family, of[i].program, &head, sessions->paths[i],
+                                                               first ? 0 : of[i].begin_ns, of[i].to_ns);
+        if (status != STROBE_OK)
+            result = strobe_complain("%s: cannot append its scheduling: %s", sessions->paths[i],
+                                     status == STROBE_IO ? strerror(errno) : strobe_status_text(status));
+    }
+    free(of);
+    return result;
 }
 
 int strobe_record_store_sched(const struct strobe_record_options *o, const struct strobe_session_set *sessions)
@@ -52,15 +82,15 @@ int strobe_record_store_sched(const struct strobe_record_options *o, const struc
     struct strobe_sched_perf *p = o->sched;
     if (!p || !p->ring_count)
         return 0;
-    strobe_sched_perf_drain(p, true);
-    p->head.source = p->source;
+    strobe_sched_perf_end(p);
+    uint64_t lost = p->lost, refused = p->family.refused;
     int status = append_to_sessions(p, sessions);
-    if (!status && p->error)
-        status = strobe_complain("--sched: scheduling is recorded in part: %s", strerror(p->error));
-    else if (!status && !o->quiet && p->head.lost + p->head.refused)
+    if (!status && p->family.error)
+        status = strobe_complain("--sched: scheduling is recorded in part: %s", strerror(p->family.error));
+    else if (!status && !o->quiet && lost + refused)
         strobe_complain("--sched: %" PRIu64 " events of scheduling are lost: %" PRIu64
                         " found the kernel's buffers full, %" PRIu64 " were beyond the most that are kept",
-                        p->head.lost + p->head.refused, p->head.lost, p->head.refused);
+                        lost + refused, lost, refused);
     strobe_sched_perf_close(p);
     return status;
 }

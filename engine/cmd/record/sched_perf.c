@@ -5,10 +5,9 @@
 #include "engine/util/array.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,33 +22,17 @@ enum {
     RING_BYTES_LEAST = 1 << 14,
     FIELD_OFFSET_MOST = 4096,
     RECORD_BYTES_MOST = 1 << 16,
-    BLOCK_EVENTS = 4096,
-    EVENTS_MOST = 1 << 24, /* that are kept: 384 MiB */
-    TRACEPOINTS = 2,
 };
 static const uint64_t IN_FLIGHT_NS = 1000000; /* from a record's time to when it is in its buffer, at most */
 #define FIRST_PID_NAMESPACE 0xEFFFFFFCu       /* its inode: PROC_PID_INIT_INO of include/linux/proc_ns.h */
 
+/* The buffer belongs to an event of this process that records nothing, so it outlives the recorded threads. */
 struct strobe_sched_ring {
-    int cpu, fd, tracepoints[TRACEPOINTS];
+    int cpu, fd, waking_fd;            /* waking_fd: sched_waking of all processes; -1 = none */
     struct perf_event_mmap_page *head; /* a page, followed by the records */
     size_t bytes;                      /* of the records */
     uint32_t out_tid;                  /* the last sched_switch was of this thread, in that state; 0 = none */
     uint64_t out_state;
-};
-
-struct strobe_sched_pending {
-    struct strobe_sched_event event;
-    uint32_t order;
-    bool begins; /* a WAKE: of a new thread; an IN: of a new program, whose other threads have ended */
-};
-
-/* What a thread does, by its events so far. */
-enum task_state { TASK_NEW, TASK_RUNS, TASK_SLEEPS, TASK_READY, TASK_ENDED };
-
-struct strobe_sched_task {
-    uint32_t tid;
-    enum task_state state;
 };
 
 /* Fields at the end of each record: sample_type TID, TIME, CPU. */
@@ -59,6 +42,45 @@ struct record_id {
     uint32_t cpu, zero;
 };
 
+/* What read(2) of an event gives. */
+struct event_counts {
+    uint64_t value, running_ns, lost;
+};
+
+/* ---- clocks */
+
+static uint64_t clock_now_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Measures by how much CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC. That changes only while the machine is suspended, so
+ * a small difference is an error of this measurement, and is not taken. Of five measurements, the shortest one counts.
+ */
+static void update_boottime(struct strobe_sched_perf *p)
+{
+    const uint64_t least_change_ns = 1000000;
+    uint64_t ahead = 0, shortest = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = clock_now_ns(CLOCK_MONOTONIC), boot = clock_now_ns(CLOCK_BOOTTIME);
+        uint64_t took = clock_now_ns(CLOCK_MONOTONIC) - before;
+        if (took < shortest) {
+            shortest = took;
+            ahead = boot - before - took / 2;
+        }
+    }
+    if (!p->has_boot_ahead || ahead - p->boot_ahead_ns + least_change_ns > 2 * least_change_ns)
+        p->boot_ahead_ns = ahead;
+    p->has_boot_ahead = true;
+}
+
+uint64_t strobe_sched_perf_now_ns(const struct strobe_sched_perf *p)
+{
+    return clock_now_ns(CLOCK_MONOTONIC) + p->boot_ahead_ns;
+}
+
 /* ---- opening */
 
 /* Kernels before 6.0 do not count what is lost per event, and kernels before 5.13 know no inheritance by threads only.
@@ -66,43 +88,44 @@ struct record_id {
 static int open_perf_event(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
     int fd = -1;
+    bool threads_only = attr->inherit_thread;
     attr->size = sizeof *attr;
     for (int older = 0; older < 3 && fd < 0 && (!older || errno == EINVAL); older++) {
-        attr->read_format = older < 1 ? PERF_FORMAT_LOST : 0;
-        attr->inherit_thread = older < 2 && attr->inherit;
+        attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | (older < 1 ? PERF_FORMAT_LOST : 0);
+        attr->inherit_thread = threads_only && older < 2;
         fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     }
     return fd;
 }
 
-/* Sets what the dummy event and the tracepoints have in common. Events of one buffer have one clock, and tracepoints
- * cannot have CLOCK_BOOTTIME. */
+/* Sets what all events have in common. Events of one buffer have one clock, and tracepoints cannot have
+ * CLOCK_BOOTTIME. */
 static void set_common_attributes(struct perf_event_attr *attr)
 {
     *attr = (struct perf_event_attr){.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
                                      .disabled = 1,
-                                     .enable_on_exec = 1,
-                                     .inherit = 1,
                                      .sample_id_all = 1,
                                      .use_clockid = 1,
                                      .clockid = CLOCK_MONOTONIC};
 }
 
-static int open_switch_records(pid_t pid, int cpu)
+/* Sets an event that counts nothing, and that perf_event_paranoid 2 allows. */
+static void set_dummy(struct perf_event_attr *attr)
 {
-    struct perf_event_attr attr;
-    set_common_attributes(&attr);
-    attr.type = PERF_TYPE_SOFTWARE;
-    attr.config = PERF_COUNT_SW_DUMMY;
-    attr.exclude_kernel = 1; /* all that perf_event_paranoid 2 allows */
-    attr.exclude_hv = 1;
-    attr.context_switch = 1;
-    attr.task = 1;
-    attr.comm = 1;
-    attr.comm_exec = 1;
-    attr.watermark = 1;
-    attr.wakeup_watermark = RING_BYTES_MOST / 4;
-    return open_perf_event(&attr, pid, cpu);
+    set_common_attributes(attr);
+    attr->type = PERF_TYPE_SOFTWARE;
+    attr->config = PERF_COUNT_SW_DUMMY;
+    attr->exclude_kernel = 1;
+    attr->exclude_hv = 1;
+}
+
+static void set_tracepoint(struct perf_event_attr *attr, uint32_t id)
+{
+    set_common_attributes(attr);
+    attr->type = PERF_TYPE_TRACEPOINT;
+    attr->config = id;
+    attr->sample_period = 1;
+    attr->sample_type |= PERF_SAMPLE_RAW;
 }
 
 static bool map_ring(struct strobe_sched_ring *r)
@@ -131,13 +154,16 @@ static void say_refused(struct strobe_error *why, const char *what)
     if (f)
         fclose(f);
     level[strcspn(level, "\n")] = '\0';
-    strobe_error_set(why, "%s: %s%s%s", what, strerror(error),
-                     level[0] ? "; kernel.perf_event_paranoid is " : "; the kernel has no perf events", level);
+    if (error == EMFILE || error == ENFILE)
+        strobe_error_set(why, "%s: %s", what, strerror(error));
+    else
+        strobe_error_set(why, "%s: %s%s%s", what, strerror(error),
+                         level[0] ? "; kernel.perf_event_paranoid is " : "; the kernel has no perf events", level);
     errno = error;
 }
 
 /* Processors that are off line, or beyond those that exist, have no event. */
-static enum strobe_status open_rings(struct strobe_sched_perf *p, pid_t pid, struct strobe_error *why)
+static enum strobe_status open_rings(struct strobe_sched_perf *p, struct strobe_error *why)
 {
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     cpus = cpus < 1 ? 1 : cpus > STROBE_SCHED_CPUS_MAX ? STROBE_SCHED_CPUS_MAX : cpus;
@@ -147,9 +173,13 @@ static enum strobe_status open_rings(struct strobe_sched_perf *p, pid_t pid, str
         errno = ENOMEM;
         return STROBE_IO;
     }
+    struct perf_event_attr attr;
+    set_dummy(&attr);
+    attr.watermark = 1;
+    attr.wakeup_watermark = RING_BYTES_MOST / 4;
     for (int cpu = 0; cpu < cpus; cpu++) {
         struct strobe_sched_ring *r = &p->rings[p->ring_count];
-        *r = (struct strobe_sched_ring){.cpu = cpu, .fd = open_switch_records(pid, cpu), .tracepoints = {-1, -1}};
+        *r = (struct strobe_sched_ring){.cpu = cpu, .fd = open_perf_event(&attr, 0, cpu), .waking_fd = -1};
         if (r->fd < 0 && errno == ENODEV)
             continue;
         if (r->fd < 0) {
@@ -164,6 +194,65 @@ static enum strobe_status open_rings(struct strobe_sched_perf *p, pid_t pid, str
         p->polled[p->ring_count] = (struct pollfd){.fd = r->fd, .events = POLLIN};
     }
     return STROBE_OK;
+}
+
+/* Opens an event of a thread, whose records go to the buffer. Returns false with errno. */
+static bool open_thread_event(struct strobe_sched_perf *p, struct perf_event_attr *attr, pid_t tid,
+                              const struct strobe_sched_ring *r)
+{
+    if (!strobe_array_reserve(&p->events, &p->event_room, p->event_count + 1)) {
+        errno = ENOMEM;
+        return false;
+    }
+    attr->inherit = 1;
+    attr->inherit_thread = p->family.only_pid != 0;
+    attr->enable_on_exec = p->from_exec;
+    int fd = open_perf_event(attr, tid, r->cpu);
+    if (fd < 0)
+        return false;
+    p->events[p->event_count++] = fd;
+    return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) == 0;
+}
+
+/* sched_switch comes first, because its record has the state in which the thread leaves the processor. Records before
+ * the ioctl that names the buffer would be lost, so events begin after all are open. */
+enum strobe_status strobe_sched_perf_open_thread(struct strobe_sched_perf *p, pid_t tid, struct strobe_error *why)
+{
+    size_t first = p->event_count;
+    bool ok = true;
+    for (size_t i = 0; i < p->ring_count && ok; i++) {
+        struct perf_event_attr attr;
+        if (p->source == STROBE_SCHED_BY_TRACEPOINTS) {
+            set_tracepoint(&attr, p->switched.id);
+            ok = open_thread_event(p, &attr, tid, &p->rings[i]);
+        }
+        set_dummy(&attr);
+        attr.context_switch = 1;
+        attr.task = 1;
+        attr.comm = 1;
+        attr.comm_exec = 1;
+        ok = ok && open_thread_event(p, &attr, tid, &p->rings[i]);
+    }
+    int error = errno;
+    while (!ok && p->event_count > first)
+        close(p->events[--p->event_count]);
+    for (size_t i = first; i < p->event_count && !p->from_exec; i++)
+        ioctl(p->events[i], PERF_EVENT_IOC_ENABLE, 0);
+    errno = error;
+    if (ok)
+        return STROBE_OK;
+    say_refused(why, "perf_event_open");
+    return error == ESRCH ? STROBE_NO_ENTRY : STROBE_UNSUPPORTED;
+}
+
+int strobe_sched_perf_processor_of(const struct strobe_sched_perf *p, size_t first_event)
+{
+    size_t of_ring = (p->event_count - first_event) / p->ring_count;
+    struct event_counts c = {0};
+    for (size_t i = first_event; i < p->event_count; i++)
+        if (read(p->events[i], &c, sizeof c) >= (ssize_t)offsetof(struct event_counts, lost) && c.running_ns)
+            return p->rings[(i - first_event) / of_ring].cpu;
+    return -1;
 }
 
 /* ---- tracepoints */
@@ -224,241 +313,99 @@ static bool read_formats(struct strobe_sched_perf *p, struct strobe_error *why)
     return false;
 }
 
-/* sched_switch is an event of the process. sched_waking is one of all processes: a thread that sleeps is woken by
- * others, and its own events do not see that. Wake-ups of other processes are left out later. */
-static bool open_tracepoint(const struct strobe_sched_ring *r, pid_t pid, uint32_t id, int *fd)
+/* sched_waking is an event of all processes: a thread that sleeps is woken by others, and its own events do not see
+ * that. Wake-ups of other processes are left out later. */
+static bool open_waking(struct strobe_sched_perf *p)
 {
     struct perf_event_attr attr;
-    set_common_attributes(&attr);
-    if (pid < 0)
-        attr.disabled = attr.enable_on_exec = attr.inherit = 0;
-    attr.type = PERF_TYPE_TRACEPOINT;
-    attr.config = id;
-    attr.sample_period = 1;
-    attr.sample_type |= PERF_SAMPLE_RAW;
-    *fd = open_perf_event(&attr, pid, r->cpu);
-    return *fd >= 0 && ioctl(*fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) == 0;
+    set_tracepoint(&attr, p->waking.id);
+    for (size_t i = 0; i < p->ring_count; i++) {
+        struct strobe_sched_ring *r = &p->rings[i];
+        r->waking_fd = open_perf_event(&attr, -1, r->cpu);
+        if (r->waking_fd < 0 || ioctl(r->waking_fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) != 0 ||
+            ioctl(r->waking_fd, PERF_EVENT_IOC_ENABLE, 0) != 0)
+            return false;
+    }
+    return true;
 }
 
-static void close_tracepoints(struct strobe_sched_ring *r)
+static void close_waking(struct strobe_sched_perf *p)
 {
-    for (int i = 0; i < TRACEPOINTS; i++) {
-        if (r->tracepoints[i] >= 0)
-            close(r->tracepoints[i]);
-        r->tracepoints[i] = -1;
+    for (size_t i = 0; i < p->ring_count; i++) {
+        if (p->rings[i].waking_fd >= 0)
+            close(p->rings[i].waking_fd);
+        p->rings[i].waking_fd = -1;
     }
 }
 
-/* Opens the tracepoints of all processors, or none. */
-static void open_tracepoints(struct strobe_sched_perf *p, pid_t pid)
+static void open_tracepoints(struct strobe_sched_perf *p)
 {
-    size_t done = 0;
     if (!read_formats(p, &p->limit))
         return;
-    for (bool all = true; all && done < p->ring_count;) {
-        struct strobe_sched_ring *r = &p->rings[done];
-        all = open_tracepoint(r, pid, p->switched.id, &r->tracepoints[0]) &&
-              open_tracepoint(r, -1, p->waking.id, &r->tracepoints[1]);
-        done += all;
-    }
-    if (done == p->ring_count) {
+    if (open_waking(p)) {
         p->source = STROBE_SCHED_BY_TRACEPOINTS;
         return;
     }
     say_refused(&p->limit, "tracepoints");
-    for (size_t i = 0; i < p->ring_count; i++)
-        close_tracepoints(&p->rings[i]);
+    close_waking(p);
 }
 
-enum strobe_status strobe_sched_perf_open(struct strobe_sched_perf *p, pid_t pid, struct strobe_error *why)
+enum strobe_status strobe_sched_perf_open_buffers(struct strobe_sched_perf *p, uint32_t only_pid, bool from_exec,
+                                                  struct strobe_error *why)
 {
-    *p = (struct strobe_sched_perf){.source = STROBE_SCHED_BY_SWITCHES, .pid = (uint32_t)pid, .file = -1};
-    enum strobe_status status = open_rings(p, pid, why);
+    *p = (struct strobe_sched_perf){.source = STROBE_SCHED_BY_SWITCHES, .from_exec = from_exec};
+    p->family = (struct strobe_sched_family){.only_pid = only_pid, .file = -1};
+    update_boottime(p);
+    enum strobe_status status = open_rings(p, why);
     if (status == STROBE_OK)
-        open_tracepoints(p, pid);
+        open_tracepoints(p);
     else
         strobe_sched_perf_close(p);
     return status;
 }
 
-enum strobe_status strobe_sched_perf_create_file(struct strobe_sched_perf *p, const char *beside)
+enum strobe_status strobe_sched_perf_open(struct strobe_sched_perf *p, pid_t pid, bool family, struct strobe_error *why)
 {
-    char path[PATH_MAX + 16];
-    const char *slash = strrchr(beside, '/');
-    snprintf(path, sizeof path, "%.*s", slash ? (int)(slash - beside) : 1, slash ? beside : ".");
-    p->file = open(path[0] ? path : "/", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (p->file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
-        snprintf(path, sizeof path, "%s.XXXXXX", beside);
-        p->file = mkostemp(path, O_CLOEXEC);
-        if (p->file >= 0)
-            unlink(path);
-    }
-    p->block = p->file >= 0 ? malloc(BLOCK_EVENTS * sizeof *p->block) : NULL;
-    return p->block ? STROBE_OK : STROBE_IO;
+    enum strobe_status status = strobe_sched_perf_open_buffers(p, family ? 0 : (uint32_t)pid, true, why);
+    if (status != STROBE_OK)
+        return status;
+    status = strobe_sched_perf_open_thread(p, pid, why);
+    if (status != STROBE_OK)
+        strobe_sched_perf_close(p);
+    return status == STROBE_OK ? STROBE_OK : STROBE_UNSUPPORTED;
 }
 
 void strobe_sched_perf_close(struct strobe_sched_perf *p)
 {
     int error = errno;
+    close_waking(p);
+    for (size_t i = 0; i < p->event_count; i++)
+        close(p->events[i]);
     for (size_t i = 0; i < p->ring_count; i++) {
-        close_tracepoints(&p->rings[i]);
         if (p->rings[i].head)
             munmap(p->rings[i].head, p->rings[i].bytes + (size_t)sysconf(_SC_PAGESIZE));
         close(p->rings[i].fd);
     }
-    if (p->file >= 0)
-        close(p->file);
+    strobe_sched_family_close(&p->family);
     free(p->rings);
     free(p->polled);
-    free(p->pending);
-    free(p->tasks);
-    free(p->block);
-    strobe_idmap_free(&p->by_tid);
-    *p = (struct strobe_sched_perf){.file = -1};
+    free(p->events);
+    *p = (struct strobe_sched_perf){.family.file = -1};
     errno = error;
-}
-
-/* ---- the file of events */
-
-static void write_event_block(struct strobe_sched_perf *p)
-{
-    const char *at = (const char *)p->block;
-    for (size_t left = p->block_count * sizeof *p->block; left && !p->error;) {
-        ssize_t n = write(p->file, at, left);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            p->error = n < 0 ? errno : ENOSPC;
-            return;
-        }
-        at += n;
-        left -= (size_t)n;
-    }
-    p->head.count += p->block_count;
-    p->block_count = 0;
-}
-
-static void keep_event(struct strobe_sched_perf *p, const struct strobe_sched_event *e)
-{
-    if (p->head.count + p->block_count >= EVENTS_MOST || p->error) {
-        p->head.refused++;
-        return;
-    }
-    p->block[p->block_count++] = *e;
-    if (p->block_count == BLOCK_EVENTS)
-        write_event_block(p);
-}
-
-/* Returns the thread. A thread that ended comes to life again when its id is used anew. NULL: out of memory. */
-static struct strobe_sched_task *find_sched_task(struct strobe_sched_perf *p, uint32_t tid, bool make)
-{
-    int fresh;
-    uint32_t *index = make ? strobe_idmap_put(&p->by_tid, tid, 0, &fresh) : strobe_idmap_get(&p->by_tid, tid, 0);
-    if (!make)
-        return index ? &p->tasks[*index] : NULL;
-    if (!index || (fresh && !strobe_array_reserve(&p->tasks, &p->task_room, p->task_count + 1))) {
-        p->error = ENOMEM;
-        return NULL;
-    }
-    if (fresh) {
-        *index = (uint32_t)p->task_count;
-        p->tasks[p->task_count++] = (struct strobe_sched_task){tid, TASK_NEW};
-    }
-    return &p->tasks[*index];
-}
-
-/* A thread that executes a program gets the id of the first thread; the others have ended. */
-static void end_other_tasks(struct strobe_sched_perf *p, const struct strobe_sched_event *begin)
-{
-    struct strobe_sched_event end = {.time_ns = begin->time_ns, .cpu = begin->cpu, .what = STROBE_SCHED_END};
-    for (size_t i = 0; i < p->task_count; i++) {
-        if (p->tasks[i].tid == begin->tid || p->tasks[i].state == TASK_ENDED)
-            continue;
-        p->tasks[i].state = TASK_ENDED;
-        end.tid = p->tasks[i].tid;
-        keep_event(p, &end);
-    }
-}
-
-/* Takes the next event by time. An event that does not follow from the thread's state is left out: a second wake-up,
- * which the kernel reports once for each of two threads of the process, or what is behind a lost record. */
-static void take_in_order(struct strobe_sched_perf *p, const struct strobe_sched_event *e, bool begins)
-{
-    struct strobe_sched_task *t = find_sched_task(p, e->tid, e->what != STROBE_SCHED_WAKE || begins);
-    if (!t)
-        return;
-    if (e->what == STROBE_SCHED_IN && begins)
-        end_other_tasks(p, e);
-    enum task_state was = t->state;
-    switch (e->what) {
-    case STROBE_SCHED_IN:
-        t->state = TASK_RUNS;
-        if (was == TASK_RUNS)
-            return;
-        break;
-    case STROBE_SCHED_OUT:
-        t->state = e->state == STROBE_SCHED_RUNNABLE ? TASK_READY : TASK_SLEEPS;
-        if (was != TASK_RUNS)
-            return;
-        break;
-    case STROBE_SCHED_WAKE:
-        if (!begins && (was == TASK_RUNS || was == TASK_READY || was == TASK_ENDED))
-            return;
-        t->state = TASK_READY;
-        break;
-    default:
-        t->state = TASK_ENDED;
-        if (was == TASK_ENDED)
-            return;
-    }
-    keep_event(p, e);
-}
-
-static int by_pending_time(const void *a, const void *b)
-{
-    const struct strobe_sched_pending *v = a, *w = b;
-    if (v->event.time_ns != w->event.time_ns)
-        return v->event.time_ns < w->event.time_ns ? -1 : 1;
-    return v->order < w->order ? -1 : v->order > w->order;
-}
-
-/* Passes on the events before `before_ns`, in order. Later ones stay: another processor's buffer may still get an
- * earlier one. */
-static void pass_events_in_order(struct strobe_sched_perf *p, uint64_t before_ns)
-{
-    size_t done = 0;
-    qsort(p->pending, p->pending_count, sizeof *p->pending, by_pending_time);
-    while (done < p->pending_count && p->pending[done].event.time_ns < before_ns) {
-        take_in_order(p, &p->pending[done].event, p->pending[done].begins);
-        done++;
-    }
-    if (done)
-        memmove(p->pending, p->pending + done, (p->pending_count - done) * sizeof *p->pending);
-    p->pending_count -= done;
-    for (size_t i = 0; i < p->pending_count; i++)
-        p->pending[i].order = (uint32_t)i;
 }
 
 /* ---- records */
 
-static void add_pending(struct strobe_sched_perf *p, const struct record_id *id, uint32_t tid,
-                        enum strobe_sched_what what, struct strobe_sched_event more, bool begins)
+static void add_note(struct strobe_sched_perf *p, const struct record_id *id, uint32_t pid,
+                     enum strobe_sched_note_kind kind, struct strobe_sched_event e)
 {
-    if (!tid || id->cpu >= STROBE_SCHED_CPUS_MAX)
+    if (id->cpu >= STROBE_SCHED_CPUS_MAX)
         return;
-    if (!strobe_array_reserve(&p->pending, &p->pending_room, p->pending_count + 1)) {
-        p->error = ENOMEM;
-        return;
-    }
-    more.time_ns = id->time_ns + p->boot_ahead_ns;
-    more.tid = tid;
-    more.cpu = (uint16_t)id->cpu;
-    more.what = (uint8_t)what;
-    p->pending[p->pending_count] = (struct strobe_sched_pending){more, (uint32_t)p->pending_count, begins};
-    p->pending_count++;
+    e.time_ns = id->time_ns + p->boot_ahead_ns;
+    e.cpu = (uint16_t)id->cpu;
+    const struct strobe_sched_note note = {.event = e, .pid = pid, .kind = kind};
+    strobe_sched_family_add(&p->family, &note);
 }
-
-static const struct strobe_sched_event nothing_more;
 
 static uint64_t raw_field(const uint8_t *raw, size_t bytes, struct strobe_sched_field f)
 {
@@ -487,31 +434,32 @@ static void take_tracepoint(struct strobe_sched_perf *p, struct strobe_sched_rin
         r->out_state = raw_field(raw, raw_bytes, p->switched.state);
     } else if (type == p->waking.id) {
         uint64_t flags = raw_field(raw, raw_bytes, p->waking.common_flags);
-        add_pending(p, &id, (uint32_t)raw_field(raw, raw_bytes, p->waking.pid), STROBE_SCHED_WAKE,
-                    (struct strobe_sched_event){
-                        .other = (uint32_t)raw_field(raw, raw_bytes, p->waking.common_pid),
-                        .flags = flags & IRQS ? STROBE_SCHED_IN_INTERRUPT : 0,
-                    },
-                    false);
+        add_note(p, &id, 0, STROBE_SCHED_SEEN,
+                 (struct strobe_sched_event){
+                     .tid = (uint32_t)raw_field(raw, raw_bytes, p->waking.pid),
+                     .other = (uint32_t)raw_field(raw, raw_bytes, p->waking.common_pid),
+                     .what = STROBE_SCHED_WAKE,
+                     .flags = flags & IRQS ? STROBE_SCHED_IN_INTERRUPT : 0,
+                 });
     }
 }
 
 static void take_switch(struct strobe_sched_perf *p, struct strobe_sched_ring *r, const struct record_id *id,
                         uint16_t misc)
 {
-    struct strobe_sched_event more = {.state = STROBE_SCHED_SLEEPING};
-    if (!(misc & PERF_RECORD_MISC_SWITCH_OUT)) {
-        add_pending(p, id, id->tid, STROBE_SCHED_IN, nothing_more, false);
-        return;
+    struct strobe_sched_event e = {.tid = id->tid, .what = STROBE_SCHED_IN};
+    if (misc & PERF_RECORD_MISC_SWITCH_OUT) {
+        e.what = STROBE_SCHED_OUT;
+        e.state = STROBE_SCHED_SLEEPING;
+        if (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) {
+            e.state = STROBE_SCHED_RUNNABLE;
+            e.flags = STROBE_SCHED_PREEMPTED;
+        } else if (r->out_tid == id->tid) {
+            e.state = (uint8_t)strobe_sched_state_of_number(r->out_state);
+        }
+        r->out_tid = 0;
     }
-    if (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) {
-        more.state = STROBE_SCHED_RUNNABLE;
-        more.flags = STROBE_SCHED_PREEMPTED;
-    } else if (r->out_tid == id->tid) {
-        more.state = (uint8_t)strobe_sched_state_of_number(r->out_state);
-    }
-    r->out_tid = 0;
-    add_pending(p, id, id->tid, STROBE_SCHED_OUT, more, false);
+    add_note(p, id, id->pid, STROBE_SCHED_SEEN, e);
 }
 
 /* FORK and EXIT: pid, parent's pid, tid, parent's tid, time. */
@@ -519,12 +467,12 @@ static void take_life(struct strobe_sched_perf *p, const struct record_id *id, u
 {
     uint32_t ids[4];
     memcpy(ids, record + sizeof(struct perf_event_header), sizeof ids);
-    if (ids[0] != p->pid)
-        return;
     if (type == PERF_RECORD_EXIT)
-        add_pending(p, id, ids[2], STROBE_SCHED_END, nothing_more, false);
+        add_note(p, id, ids[0], STROBE_SCHED_SEEN,
+                 (struct strobe_sched_event){.tid = ids[2], .what = STROBE_SCHED_END});
     else
-        add_pending(p, id, ids[2], STROBE_SCHED_WAKE, (struct strobe_sched_event){.other = ids[3]}, true);
+        add_note(p, id, ids[0], STROBE_SCHED_FORKED,
+                 (struct strobe_sched_event){.tid = ids[2], .other = ids[3], .what = STROBE_SCHED_WAKE});
 }
 
 static void take_ring_record(struct strobe_sched_perf *p, struct strobe_sched_ring *r, const uint8_t *record,
@@ -545,16 +493,14 @@ static void take_ring_record(struct strobe_sched_perf *p, struct strobe_sched_ri
     case PERF_RECORD_LOST:
         if (bytes >= sizeof h + 2 * sizeof lost) {
             memcpy(&lost, record + sizeof h + sizeof lost, sizeof lost);
-            p->head.lost += lost;
+            p->lost += lost;
         }
         break;
-    case PERF_RECORD_SWITCH:
-        if (id.pid == p->pid)
-            take_switch(p, r, &id, h.misc);
-        break;
+    case PERF_RECORD_SWITCH: take_switch(p, r, &id, h.misc); break;
     case PERF_RECORD_COMM: /* the program begins: its first thread runs */
-        if (h.misc & PERF_RECORD_MISC_COMM_EXEC && id.pid == p->pid)
-            add_pending(p, &id, id.tid, STROBE_SCHED_IN, nothing_more, true);
+        if (h.misc & PERF_RECORD_MISC_COMM_EXEC)
+            add_note(p, &id, id.pid, STROBE_SCHED_EXECUTED,
+                     (struct strobe_sched_event){.tid = id.tid, .what = STROBE_SCHED_IN});
         break;
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
@@ -588,65 +534,52 @@ static void drain_ring(struct strobe_sched_perf *p, struct strobe_sched_ring *r)
     __atomic_store_n(&r->head->data_tail, end, __ATOMIC_RELEASE);
 }
 
-static uint64_t clock_now_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* Measures by how much CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC. That changes only while the machine is suspended, so
- * a small difference is an error of this measurement, and is not taken. */
-static void update_boottime(struct strobe_sched_perf *p)
-{
-    const uint64_t least_change_ns = 1000000;
-    uint64_t before = clock_now_ns(CLOCK_MONOTONIC), boot = clock_now_ns(CLOCK_BOOTTIME);
-    uint64_t ahead = boot - before / 2 - clock_now_ns(CLOCK_MONOTONIC) / 2;
-    if (!p->has_boot_ahead || ahead - p->boot_ahead_ns + least_change_ns > 2 * least_change_ns)
-        p->boot_ahead_ns = ahead;
-    p->has_boot_ahead = true;
-}
-
 /* Takes what the kernel itself counts as lost, where it does so. A record of losses comes only with the next record, so
  * those at the end have none. */
 static void take_lost_counts(struct strobe_sched_perf *p)
 {
-    uint64_t lost = 0, count[2];
-    for (size_t i = 0; i < p->ring_count; i++) {
-        const int fds[] = {p->rings[i].fd, p->rings[i].tracepoints[0], p->rings[i].tracepoints[1]};
-        for (size_t k = 0; k < sizeof fds / sizeof fds[0]; k++)
-            lost += fds[k] >= 0 && read(fds[k], count, sizeof count) == sizeof count ? count[1] : 0;
-    }
-    p->head.lost = lost > p->head.lost ? lost : p->head.lost;
+    uint64_t lost = 0;
+    struct event_counts c;
+    for (size_t i = 0; i < p->event_count; i++)
+        lost += read(p->events[i], &c, sizeof c) == sizeof c ? c.lost : 0;
+    for (size_t i = 0; i < p->ring_count; i++)
+        lost += p->rings[i].waking_fd >= 0 && read(p->rings[i].waking_fd, &c, sizeof c) == sizeof c ? c.lost : 0;
+    p->lost = lost > p->lost ? lost : p->lost;
 }
 
-void strobe_sched_perf_drain(struct strobe_sched_perf *p, bool last)
+void strobe_sched_perf_collect(struct strobe_sched_perf *p)
+{
+    for (size_t i = 0; i < p->ring_count; i++)
+        drain_ring(p, &p->rings[i]);
+}
+
+void strobe_sched_perf_drain(struct strobe_sched_perf *p)
 {
     update_boottime(p);
     uint64_t begin_ns = clock_now_ns(CLOCK_BOOTTIME);
-    for (size_t i = 0; i < p->ring_count; i++)
-        drain_ring(p, &p->rings[i]);
-    pass_events_in_order(p, last ? UINT64_MAX : begin_ns - IN_FLIGHT_NS);
-    if (last) {
-        take_lost_counts(p);
-        write_event_block(p);
-    }
+    strobe_sched_perf_collect(p);
+    strobe_sched_family_pass(&p->family, begin_ns - IN_FLIGHT_NS);
 }
 
-/* A descriptor is hung up from when the first thread has ended. The buffers of the other threads are then emptied at
- * intervals. */
+void strobe_sched_perf_end(struct strobe_sched_perf *p)
+{
+    if (p->ended)
+        return;
+    for (size_t i = 0; i < p->event_count; i++)
+        ioctl(p->events[i], PERF_EVENT_IOC_DISABLE, 0);
+    for (size_t i = 0; i < p->ring_count; i++)
+        if (p->rings[i].waking_fd >= 0)
+            ioctl(p->rings[i].waking_fd, PERF_EVENT_IOC_DISABLE, 0);
+    update_boottime(p);
+    strobe_sched_perf_collect(p);
+    take_lost_counts(p);
+    strobe_sched_family_finish(&p->family);
+    p->ended = true;
+}
+
 void strobe_sched_perf_wait(struct strobe_sched_perf *p, uint64_t most_ns)
 {
-    const uint64_t interval_ns = 20000000;
-    bool hung_up = false;
-    for (size_t i = 1; i <= p->ring_count; i++)
-        hung_up |= p->polled[i].fd < 0;
-    if (hung_up && most_ns > interval_ns)
-        most_ns = interval_ns;
     struct timespec most = {(time_t)(most_ns / 1000000000), (long)(most_ns % 1000000000)};
-    if (ppoll(p->polled, p->ring_count + 1, most_ns == UINT64_MAX ? NULL : &most, NULL) > 0)
-        for (size_t i = 1; i <= p->ring_count; i++)
-            if (p->polled[i].revents & (POLLHUP | POLLERR | POLLNVAL))
-                p->polled[i].fd = -1;
-    strobe_sched_perf_drain(p, false);
+    ppoll(p->polled, p->ring_count + 1, most_ns == UINT64_MAX ? NULL : &most, NULL);
+    strobe_sched_perf_drain(p);
 }

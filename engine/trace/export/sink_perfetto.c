@@ -772,7 +772,7 @@ static void write_own_scheduling(struct perfetto *w)
         for (uint32_t i = 0; i < w->reader->thread_count; i++)
             if (w->reader->threads[i].tid)
                 strobe_sched_states_watch(&w->own_states, w->reader->threads[i].tid);
-        strobe_sched_section_add_states(s, &w->own_states);
+        strobe_sched_section_add_states(s, strobe_reader_ns(w->reader, w->reader->last_ticks), &w->own_states);
         w->failed |= !strobe_sched_states_finish(&w->own_states);
         w->states = &w->own_states;
     }

@@ -86,7 +86,7 @@ enum strobe_status strobe_merge_session_scan(struct strobe_merge_session *s, str
         enough = add_waits(reference, r, &r->threads[i]);
     }
     s->has_sched = r->sched.count > 0;
-    strobe_sched_section_add_states(&r->sched, own);
+    strobe_sched_section_add_states(&r->sched, s->end_ns, own);
     reference->section_names = reference->names.count;
     strobe_reader_close(r);
     if (enough && !states->failed && !own->failed)

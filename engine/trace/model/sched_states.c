@@ -127,6 +127,11 @@ static int build_spans(struct strobe_sched_thread *t, uint64_t last_ns)
     return 1;
 }
 
+void strobe_sched_states_extend(struct strobe_sched_states *s, uint64_t time_ns)
+{
+    s->last_ns = time_ns > s->last_ns ? time_ns : s->last_ns;
+}
+
 int strobe_sched_states_finish(struct strobe_sched_states *s)
 {
     for (size_t i = 0; i < s->thread_count && !s->failed; i++)

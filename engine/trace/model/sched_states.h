@@ -4,7 +4,7 @@
  * prefix sums, in logarithmic time.
  *
  * A thread's state before its first event is unknown, and so is that after its exit; neither is counted. The state of
- * its last event lasts to the end of the recording: the latest time of any event.
+ * its last event lasts to the end of the recording: the latest time of any event, or of strobe_sched_states_extend.
  *
  * Times are ns of CLOCK_BOOTTIME. Zeroed memory has no threads. Not thread-safe; allocates. Reading half only. */
 #ifndef STROBE_TRACE_MODEL_SCHED_STATES_H
@@ -46,6 +46,9 @@ void strobe_sched_states_switch(struct strobe_sched_states *s, uint64_t time_ns,
 
 /* The thread is woken: it is runnable unless it runs. */
 void strobe_sched_states_wake(struct strobe_sched_states *s, uint64_t time_ns, uint32_t tid);
+
+/* The recording lasts until `time_ns` at least, without events at its end. */
+void strobe_sched_states_extend(struct strobe_sched_states *s, uint64_t time_ns);
 
 /* Ends the input. Returns 0 when memory ran out, now or before. */
 int strobe_sched_states_finish(struct strobe_sched_states *s);

@@ -197,7 +197,7 @@ static void sum_sched(struct sched_sum *s)
     list_waits(s);
     for (uint32_t i = 0; i < s->reader->thread_count; i++)
         strobe_sched_states_watch(&states, s->reader->threads[i].tid);
-    strobe_sched_section_add_states(section, &states);
+    strobe_sched_section_add_states(section, strobe_reader_ns(s->reader, s->reader->last_ticks), &states);
     for (size_t i = 0; i < section->count; i++)
         take_sched_event(s, &section->events[i]);
     s->failed |= !strobe_sched_states_finish(&states);

@@ -88,8 +88,11 @@ void strobe_sched_section_write(const struct strobe_sched_section *s, struct str
     strobe_outfile_write(out, s->events, s->count * sizeof *s->events);
 }
 
-void strobe_sched_section_add_states(const struct strobe_sched_section *s, struct strobe_sched_states *states)
+void strobe_sched_section_add_states(const struct strobe_sched_section *s, uint64_t end_ns,
+                                     struct strobe_sched_states *states)
 {
+    if (s->count && !s->head.refused && !s->damaged)
+        strobe_sched_states_extend(states, end_ns);
     for (size_t i = 0; i < s->count; i++) {
         const struct strobe_sched_event *e = &s->events[i];
         switch (e->what) {
@@ -120,17 +123,16 @@ static bool transfer(int fd, void *data, size_t bytes, uint64_t offset, bool wri
     return true;
 }
 
-static bool copy_events(int to, uint64_t offset, const struct strobe_sched_head *head, int from, uint64_t from_ns,
-                        uint64_t to_ns, uint64_t *kept)
+static bool copy_run(int to, uint64_t offset, const struct strobe_sched_part *part, const struct strobe_sched_run *run,
+                     uint64_t *kept)
 {
     struct strobe_sched_event block[COPIED_AT_ONCE];
-    *kept = 0;
-    for (uint64_t done = 0; done < head->count;) {
-        size_t n = head->count - done < COPIED_AT_ONCE ? (size_t)(head->count - done) : COPIED_AT_ONCE, fit = 0;
-        if (!transfer(from, block, n * sizeof *block, done * sizeof *block, false))
+    for (uint64_t done = 0; done < run->count;) {
+        size_t n = run->count - done < COPIED_AT_ONCE ? (size_t)(run->count - done) : COPIED_AT_ONCE, fit = 0;
+        if (!transfer(part->fd, block, n * sizeof *block, (run->first + done) * sizeof *block, false))
             return false;
         for (size_t i = 0; i < n; i++)
-            if (block[i].time_ns >= from_ns && block[i].time_ns < to_ns)
+            if (block[i].time_ns >= part->from_ns && block[i].time_ns < part->to_ns)
                 block[fit++] = block[i];
         if (!transfer(to, block, fit * sizeof *block, offset + *kept * sizeof *block, true))
             return false;
@@ -140,15 +142,23 @@ static bool copy_events(int to, uint64_t offset, const struct strobe_sched_head 
     return true;
 }
 
+static bool copy_runs(int to, uint64_t offset, const struct strobe_sched_part *part, uint64_t *kept)
+{
+    *kept = 0;
+    for (size_t i = 0; i < part->run_count; i++)
+        if (!copy_run(to, offset, part, &part->runs[i], kept))
+            return false;
+    return true;
+}
+
 /* Writes the head after the events, and the magic with it. */
-static bool append_to_file(int fd, uint64_t file_bytes, const struct strobe_sched_head *head, int events_fd,
-                           uint64_t from_ns, uint64_t to_ns)
+static bool append_to_file(int fd, uint64_t file_bytes, const struct strobe_sched_head *head,
+                           const struct strobe_sched_part *part)
 {
     struct strobe_sched_head h = *head;
     memcpy(h.magic, STROBE_SCHED_MAGIC, sizeof h.magic);
     h.event_bytes = sizeof(struct strobe_sched_event);
-    if (ftruncate(fd, (off_t)file_bytes) == 0 &&
-        copy_events(fd, file_bytes + sizeof h, head, events_fd, from_ns, to_ns, &h.count) &&
+    if (ftruncate(fd, (off_t)file_bytes) == 0 && copy_runs(fd, file_bytes + sizeof h, part, &h.count) &&
         transfer(fd, &h, sizeof h, file_bytes, true))
         return true;
     int error = errno;
@@ -157,8 +167,8 @@ static bool append_to_file(int fd, uint64_t file_bytes, const struct strobe_sche
     return false;
 }
 
-enum strobe_status strobe_sched_section_append(const char *path, const struct strobe_sched_head *head, int events_fd,
-                                               uint64_t from_ns, uint64_t to_ns)
+enum strobe_status strobe_sched_section_append(const char *path, const struct strobe_sched_head *head,
+                                               const struct strobe_sched_part *part)
 {
     struct strobe_session s;
     enum strobe_status status = strobe_session_open(path, &s);
@@ -169,7 +179,7 @@ enum strobe_status strobe_sched_section_append(const char *path, const struct st
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return STROBE_IO;
-    bool written = append_to_file(fd, file_bytes, head, events_fd, from_ns, to_ns);
+    bool written = append_to_file(fd, file_bytes, head, part);
     int error = errno;
     close(fd);
     errno = error;

@@ -79,16 +79,32 @@ struct strobe_sched_section {
 enum strobe_status strobe_sched_section_open(const char *path, uint64_t file_bytes, struct strobe_sched_section *out);
 void strobe_sched_section_close(struct strobe_sched_section *section);
 
-/* Appends a section to the session's file, with the events of the file `events_fd` that are in [from_ns, to_ns). There
- * are head->count events; the section gets the other numbers of *head. On failure the session is as before: STROBE_IO
- * with errno, or the status of opening the session. */
-enum strobe_status strobe_sched_section_append(const char *path, const struct strobe_sched_head *head, int events_fd,
-                                               uint64_t from_ns, uint64_t to_ns);
+/* A run of events in a file: by time, and later than the run before. */
+struct strobe_sched_run {
+    uint64_t first; /* index of the first event */
+    uint32_t count;
+    uint32_t owner; /* for the caller */
+};
+
+/* The events of these runs that are in [from_ns, to_ns). */
+struct strobe_sched_part {
+    int fd;
+    const struct strobe_sched_run *runs;
+    size_t run_count;
+    uint64_t from_ns, to_ns;
+};
+
+/* Appends a section to the session's file. The section gets the numbers of *head, but for the count. On failure the
+ * session is as before: STROBE_IO with errno, or the status of opening the session. */
+enum strobe_status strobe_sched_section_append(const char *path, const struct strobe_sched_head *head,
+                                               const struct strobe_sched_part *part);
 
 /* Writes the section behind the regions of a copy of its session. Writes nothing if there is none. */
 void strobe_sched_section_write(const struct strobe_sched_section *section, struct strobe_outfile *out);
 
-/* Adds the events of the watched threads to `states`. */
-void strobe_sched_section_add_states(const struct strobe_sched_section *section, struct strobe_sched_states *states);
+/* Adds the events of the watched threads to `states`, which last to the session's end at `end_ns`. When further events
+ * were recorded and are not kept, they last to the last event. */
+void strobe_sched_section_add_states(const struct strobe_sched_section *section, uint64_t end_ns,
+                                     struct strobe_sched_states *states);
 
 #endif

@@ -73,7 +73,9 @@ static void open_with(const struct strobe_sched_event *events, size_t count, uin
     struct strobe_error error = {""};
     int fd = open(temp_dir_write("events", events, count * sizeof *events, 0600), O_RDONLY);
     const char *path = make_session();
-    assert_int_equal(strobe_sched_section_append(path, &head, fd, from_ns, to_ns), STROBE_OK);
+    const struct strobe_sched_run runs[] = {{0, (uint32_t)count / 2, 0}, {count / 2, (uint32_t)(count - count / 2), 0}};
+    const struct strobe_sched_part part = {fd, runs, 2, from_ns, to_ns};
+    assert_int_equal(strobe_sched_section_append(path, &head, &part), STROBE_OK);
     close(fd);
     assert_int_equal(strobe_reader_open(path, &reader, &error), STROBE_OK);
 }
