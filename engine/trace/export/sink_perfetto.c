@@ -66,7 +66,7 @@ static uint64_t new_track(struct perfetto *w)
     return strobe_perfetto_track(w->key, w->next_track++);
 }
 
-/* Begins the descriptor of a process or thread. Its time lets a reader tell processes apart that had one pid in turn,
+/* Begins the descriptor of a process or thread. Its time lets a reader distinguish processes that had one pid in turn,
  * for example before and after an exec: without it, trace processor gives the earlier one no name. */
 static uint8_t *open_timed_descriptor(struct perfetto *w, size_t bytes, uint8_t **packet, uint8_t **descriptor)
 {
