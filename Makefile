@@ -344,8 +344,9 @@ rebind_src := engine/backend/mach/image.c engine/backend/mach/rebind.c
 sources    += $(rebind_src)
 $B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
 
-# This test is of the command, whose files are in no library.
+# These tests are of commands, whose files are in no library.
 $B/tests/unit/attach/test_safe: $(call obj,obj,engine/cmd/attach/safe.c)
+$B/tests/unit/sched/test_sched_family: $(call obj,obj,engine/cmd/record/sched_family.c)
 
 # This test is of hooks that each backend compiles for itself.
 $B/tests/unit/linux/test_channels: $(call obj,obj,engine/backend/common/libc/channels.c)

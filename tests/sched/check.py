@@ -33,9 +33,9 @@ if mode == "turns":
         known = t["running_ns"] + t["runnable_ns"] + t["sleeping_ns"] + t["uninterruptible_ns"]
         # The kernel's CPU clock leaves out interrupts, so a thread runs at least as long as that clock says. But a switch
         # is recorded after that clock has begun, and the host may take the processor of a virtual machine in between:
-        # 4.4 ms at most in 30 runs beside other work. A thread cannot run when it sleeps, or wait all its life. Threads
+        # 4.4 ms at most in 30 runs beside other work, and 11 ms in one beside other suites. A thread cannot run when it sleeps, or wait all its life. Threads
         # begin before their work.
-        runs = w["cpu_ns"] - 10 * ms
+        runs = w["cpu_ns"] - 15 * ms
         begins = 0.02 * w["wall_ns"] + 100 * ms
         expect(f"{who}: running", t["running_ns"], runs, w["cpu_ns"] + (w["wall_ns"] - w["cpu_ns"]) / 2)
         expect(f"{who}: all states", known, 0.98 * w["wall_ns"], w["wall_ns"] + begins)

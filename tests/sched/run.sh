@@ -1,5 +1,5 @@
 #!/bin/bash
-# `strobe record --sched`: the scheduling that a session holds is what the program says of itself.
+# `strobe record --sched` and `strobe attach --sched`: the scheduling that a session holds is what the program says of itself.
 #
 #   B=DIR tests/sched/run.sh      prints `N passed, N failed, N skipped` at the end
 #
@@ -100,6 +100,23 @@ print(tids, work)
 assert len(tids) == 2 and not tids[0] & tids[1]
 assert {work['first']['tid'], work['second']['tid']} in tids"; }
 check 'each program of a family has its own threads' own_threads
+
+# The threads of a running program are there from the begin on, each in the state in which it was found.
+"$own/turns" turns 1000 &
+program=$!
+check 'attach to a running program' "$strobe" attach --sched -q -f --no-convert -t 300ms -o s.strobe "$program"
+kill "$program"
+wait "$program" 2>/dev/null
+"$strobe" report --json s.strobe >report.json
+attached_thread() { python3 -c "
+import json
+report = json.load(open('report.json'))
+t = next(t for t in report['scheduling']['threads'] if t['tid'] == report['pid'])
+known = sum(t[k] for k in ('running_ns', 'runnable_ns', 'sleeping_ns', 'uninterruptible_ns'))
+print(t)
+assert known > 280e6 and report['scheduling']['lost'] == 0
+assert t['running_ns'] > known / 5 and t['sleeping_ns'] > known / 5 and t['switches'] >= 10"; }
+check 'a running program has the scheduling of its first thread' attached_thread
 
 # A recorder that is stopped empties no buffer: what the kernel lost is counted, in the line and in the report.
 "$strobe" record --sched -f --no-convert -o s.strobe -- "$own/turns" flood >said 2>err

@@ -1,7 +1,7 @@
 /* Programs whose scheduling is known, for tests/sched/run.sh, selected by the argument:
  *
- *   turns
- *     The first thread sleeps 5 ms, computes 5 ms and wakes a second thread, ten times. The second thread computes 2 ms
+ *   turns [TIMES]
+ *     The first thread sleeps 5 ms, computes 5 ms and wakes a second thread, ten TIMES. The second thread computes 2 ms
  *     each time. Both use futex by syscall(2), which no hook sees. Prints JSON: of each thread its tid, the CPU and
  *     elapsed time of its work, and how often the other thread ended its wait.
  *   killed
@@ -19,12 +19,15 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 10, MS = 1000000, FLOOD = 12000 };
+enum { MS = 1000000, FLOOD = 12000 };
+
+static uint32_t rounds = 10;
 
 static _Atomic uint32_t word;
 static _Thread_local uint32_t woken; /* waits of this thread that another thread has ended */
@@ -80,7 +83,7 @@ static void print_work(const char *name, const struct work *w)
 static void *take_turns(void *out)
 {
     struct work w = begin_work();
-    for (uint32_t i = 1; i <= ROUNDS; i++) {
+    for (uint32_t i = 1; i <= rounds; i++) {
         wait_until(i);
         compute(2 * MS);
     }
@@ -94,7 +97,7 @@ static int turns(void)
     pthread_t other;
     pthread_create(&other, NULL, take_turns, &its);
     mine = begin_work();
-    for (int i = 0; i < ROUNDS; i++) {
+    for (uint32_t i = 0; i < rounds; i++) {
         nanosleep(&(struct timespec){0, 5 * MS}, NULL);
         compute(5 * MS);
         count_up();
@@ -198,6 +201,8 @@ static int leaves(void)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
+    if (argc > 2)
+        rounds = (uint32_t)atoi(argv[2]);
     return !strcmp(mode, "turns")     ? turns()
            : !strcmp(mode, "killed")  ? killed()
            : !strcmp(mode, "flood")   ? flood()

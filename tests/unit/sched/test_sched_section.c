@@ -53,6 +53,7 @@ enum { COURSE = sizeof course / sizeof *course };
 
 static struct strobe_reader *reader;
 static struct strobe_report report;
+static uint64_t refused = 4; /* of the sections that open_with appends */
 
 static const char *make_session(void)
 {
@@ -69,7 +70,7 @@ static const char *make_session(void)
 static void open_with(const struct strobe_sched_event *events, size_t count, uint64_t from_ns, uint64_t to_ns)
 {
     const struct strobe_sched_head head = {
-        .source = STROBE_SCHED_BY_TRACEPOINTS, .count = count, .lost = 3, .refused = 4};
+        .source = STROBE_SCHED_BY_TRACEPOINTS, .count = count, .lost = 3, .refused = refused};
     struct strobe_error error = {""};
     int fd = open(temp_dir_write("events", events, count * sizeof *events, 0600), O_RDONLY);
     const char *path = make_session();
@@ -212,6 +213,19 @@ static void a_report_sums_up_states_switches_and_wakers(void **state)
     assert_int_equal(report.waits[1].waker_tid, 0); /* an interrupt is not the thread that it interrupted */
 }
 
+static void the_last_state_lasts_to_the_end_of_a_whole_session(void **state)
+{
+    (void)state;
+    refused = 0;
+    open_with(course, COURSE, 0, UINT64_MAX);
+    refused = 4;
+    report.begin_ns = BEGIN;
+    assert_int_equal(strobe_report_take_sched(&report, reader), STROBE_OK);
+    assert_int_equal(report.sched.threads[0].tid, 11);
+    assert_int_equal(report.sched.threads[0].running_ns, strobe_reader_ns(reader, reader->last_ticks) - BEGIN - 5 * MS);
+    assert_true(report.sched.threads[0].running_ns > 25 * MS);
+}
+
 static void a_report_of_a_part_has_that_part_of_the_scheduling(void **state)
 {
     (void)state;
@@ -270,6 +284,7 @@ int main(void)
         TEST(a_file_that_is_cut_off_has_the_events_before),
         TEST(a_copy_of_the_session_keeps_the_section),
         TEST(a_report_sums_up_states_switches_and_wakers),
+        TEST(the_last_state_lasts_to_the_end_of_a_whole_session),
         TEST(a_report_of_a_part_has_that_part_of_the_scheduling),
         TEST(a_trace_has_the_switches_and_wake_ups_of_the_sessions_threads),
     };

@@ -62,6 +62,17 @@ static void a_thread_runs_sleeps_is_woken_and_preempted(void **state)
     spends(6, 100, 200, 80, 10, 0, 0);
 }
 
+static void the_last_state_lasts_to_the_end_of_the_recording(void **state)
+{
+    (void)state;
+    strobe_sched_states_extend(&s, 300);
+    strobe_sched_states_extend(&s, 200);
+    strobe_sched_states_switch(&s, 110, 5, S, 6);
+    assert_int_equal(strobe_sched_states_finish(&s), 1);
+    spends(5, 0, 1000, 0, 0, 190, 0);
+    spends(6, 0, 1000, 190, 0, 0, 0);
+}
+
 static void time_before_the_first_event_and_after_an_exit_is_not_counted(void **state)
 {
     uint64_t out[STROBE_SCHED_STATE_COUNT];
@@ -186,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_thread_runs_sleeps_is_woken_and_preempted, open_states, free_states),
+        cmocka_unit_test_setup_teardown(the_last_state_lasts_to_the_end_of_the_recording, open_states, free_states),
         cmocka_unit_test_setup_teardown(time_before_the_first_event_and_after_an_exit_is_not_counted, open_states,
                                         free_states),
         cmocka_unit_test_setup_teardown(a_wake_of_a_running_thread_changes_nothing, open_states, free_states),
