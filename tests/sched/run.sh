@@ -1,5 +1,6 @@
 #!/bin/bash
-# `strobe record --sched` and `strobe attach --sched`: the scheduling that a session holds is what the program says of itself.
+# `strobe record --sched` and `strobe attach --sched`: the scheduling that a session holds is what the program says of
+# itself.
 #
 #   B=DIR tests/sched/run.sh      prints `N passed, N failed, N skipped` at the end
 #

@@ -56,7 +56,7 @@ static void divide_programs(struct strobe_sched_family *f, const struct strobe_s
     }
 }
 
-/* Losses cannot be told apart by process: each session has those of the whole recording. */
+/* The kernel does not name the process of a lost event: each session has the losses of the whole recording. */
 static int append_to_sessions(struct strobe_sched_perf *p, const struct strobe_session_set *sessions)
 {
     const struct strobe_sched_head head = {.source = p->source, .lost = p->lost, .refused = p->family.refused};
