@@ -4,12 +4,9 @@
 
 #include <stdlib.h>
 
-/* A name that no call of the truth has. */
-#define DIFFERS_ALWAYS UINT32_MAX
-
 struct open_call {
     uint32_t name;   /* by the names of its side */
-    uint32_t number; /* by the names of the truth, or DIFFERS_ALWAYS */
+    uint32_t number; /* by the names of the truth, or SIM_UNKNOWN */
     uint32_t class;
 };
 
@@ -26,8 +23,6 @@ static bool enter_differing_call(struct differing_side *s, const struct sim_even
     uint32_t number = s->name_of ? s->name_of[e->name] : e->name;
     if (!strobe_array_reserve(&s->open, &s->room, s->depth + 1))
         return false;
-    if (s->name_of && (number == SIM_UNKNOWN || e->class == SIM_CALL_GAP))
-        number = DIFFERS_ALWAYS;
     s->open[s->depth++] = (struct open_call){e->name, number, e->class};
     return true;
 }
