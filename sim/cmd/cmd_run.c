@@ -6,10 +6,12 @@
 #include "sim/cmd/commands.h"
 #include "sim/cmd/lab.h"
 #include "sim/genuine/runtime.h"
+#include "sim/page/run_page.h"
 #include "sim/player/mach/loader.h"
 #include "sim/player/real.h"
 #include "sim/trial/shrink.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +52,12 @@ const char strobe_usage_run[] =
     "  --costs FILE       what the tracer's work costs (fixtures/costs/x86-64.json, built in)\n"
     "  -o, --output DIR   leave there: session.strobe, trace.pftrace, truth.pftrace, score.json,\n"
     "                     report.html; of a swarm: results.jsonl, report.html\n"
+    "  --html OUT         of one seed: also write a page for a browser: truth and reconstruction\n"
+    "                     above each other, differences marked, flame graphs, tables\n"
     "  -j, --jobs N       processes of a swarm (1)\n"
     "  --shard I/N        play the I-th of N equal parts of a swarm\n"
     "  --json             print JSON: one object; of a swarm a line for each seed\n"
-    "  -f, --force        overwrite what is in DIR\n"
+    "  -f, --force        overwrite what is in DIR, and OUT\n"
     "\n"
     "Exit status: 0 fine, 1 an invariant was broken, 2 bad use or bad input.\n";
 
@@ -72,7 +76,8 @@ enum {
     PRINT,
     COSTS,
     SHARD,
-    JSON
+    JSON,
+    HTML
 };
 
 struct request {
@@ -80,7 +85,7 @@ struct request {
     struct strobe_seeds seeds;
     uint32_t jobs, shard, shards;
     struct sim_costs costs;
-    const char *path, *folder, *costs_path, *against;
+    const char *path, *folder, *costs_path, *against, *page;
     bool many, random, print, json, is_virtual, is_real;
     uint32_t size;
 };
@@ -172,6 +177,9 @@ static int run_take_option(struct request *q, int c)
     case SHARD: return take_shard(q, optarg);
     case PRINT: q->print = true; return 0;
     case JSON: q->json = true; return 0;
+    case HTML:
+        q->page = optarg;
+        return *optarg && strcmp(optarg, "-") != 0 ? 0 : strobe_complain("run: --html: expected a file name");
     case 'o': q->folder = optarg; return 0;
     case 'f': t->replace = true; return 0;
     default: return STROBE_EXIT_BAD;
@@ -382,17 +390,42 @@ static int leave_trial(const struct request *q, const struct sim_scenario *s, st
     return bad;
 }
 
+/* Writes the page of one trial. */
+static int leave_run_page(const struct request *q, struct sim_run_page *page, const struct sim_result *result)
+{
+    struct strobe_outfile out;
+    enum strobe_status status = strobe_outfile_open(&out, q->page, q->trial.replace);
+    if (status == STROBE_EXISTS)
+        return strobe_complain("%s: exists already; --force overwrites it", q->page);
+    if (status != STROBE_OK)
+        return strobe_complain("%s: cannot write: %s", q->page, strerror(errno));
+    enum strobe_status drawn = sim_run_page_write(page, result, &out);
+    status = strobe_outfile_finish(&out, drawn != STROBE_OK);
+    if (drawn != STROBE_OK)
+        return strobe_complain("%s: out of memory", q->page);
+    return status == STROBE_OK ? 0 : strobe_complain("%s: cannot write: %s", q->page, strerror(errno));
+}
+
 static int run_one(struct request *q, const struct sim_scenario *s)
 {
+    struct sim_run_page *page = q->page ? sim_run_page_open() : NULL;
     struct sim_trial trial;
     struct strobe_error error = {""};
     q->trial.seed = q->seeds.first;
     q->trial.folder = q->folder;
     q->trial.findings = q->folder;
+    if (q->page && !page)
+        return strobe_complain("run: out of memory");
+    q->trial.keep = page ? sim_run_page_keep : NULL;
+    q->trial.keep_ctx = page;
     enum strobe_status status = sim_trial_run(s, &q->trial, &trial, &error);
-    if (status != STROBE_OK)
+    if (status != STROBE_OK) {
+        sim_run_page_close(page);
         return strobe_trial_complaint(status, error.text);
+    }
     int exit_status = q->folder ? leave_trial(q, s, &trial.result) : 0;
+    if (!exit_status && page)
+        exit_status = leave_run_page(q, page, &trial.result);
     if (!exit_status && q->json)
         sim_result_print_json(&trial.result, stdout);
     else if (!exit_status)
@@ -401,6 +434,7 @@ static int run_one(struct request *q, const struct sim_scenario *s)
         strobe_complain("seed %llu: %s", (unsigned long long)q->seeds.first, trial.result.violation);
         exit_status = STROBE_EXIT_CHECK;
     }
+    sim_run_page_close(page);
     sim_trial_free(&trial);
     return strobe_output_end(exit_status);
 }
@@ -428,6 +462,10 @@ static int check_request(const struct request *q, int words, char **word)
         return strobe_complain("run: --runtime %s is for --mode real: only fakes play in virtual time", t->runtime);
     if (t->real && !t->is_virtual && t->schedule == SIM_ADVERSARIAL)
         return strobe_complain("run: --schedule adversarial is for --mode virtual");
+    if (q->page && (q->many || q->print))
+        return strobe_complain("run: --html is for one seed that is played");
+    if (q->page && !t->replace && access(q->page, F_OK) == 0)
+        return strobe_complain("%s: exists already; --force overwrites it", q->page);
     if (!q->many && q->shards > 1)
         return strobe_complain("run: --shard is for --seeds A..B");
     if (!q->many && q->against)
@@ -485,6 +523,7 @@ int strobe_cmd_run(int argc, char **argv)
         {"jobs", required_argument, NULL, 'j'},
         {"shard", required_argument, NULL, SHARD},
         {"json", no_argument, NULL, JSON},
+        {"html", required_argument, NULL, HTML},
         {"force", no_argument, NULL, 'f'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},

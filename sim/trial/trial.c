@@ -39,7 +39,7 @@ static bool trial_keeps_invariants(struct sim_run *run, struct strobe_error *err
 }
 
 /* True when the releases of such an object are in one order, so that the waker of a wait is certain. Readers, and
- * threads that post or notify, can run at the same time: hooks cannot tell which of them ended a wait. */
+ * threads that post or notify, can run at the same time: hooks do not show which of them ended a wait. */
 static bool has_certain_waker(enum strobe_kind kind)
 {
     return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_MONITOR || kind == STROBE_KIND_THREAD ||
@@ -224,6 +224,8 @@ static enum strobe_status score_reconstruction(const struct sim_tracks *truth, c
     status = sim_result_of(&score, truth, scenario->name, o->policy, o->seed, &out->result);
     sim_score_free(&score);
     out->result.interval_ns = options->interval_ns;
+    if (status == STROBE_OK && o->keep)
+        status = o->keep(o->keep_ctx, truth, reconstruction);
     if (status == STROBE_OK && o->findings) {
         struct strobe_watch_view sees = sim_reconstruction_view(options->interval_ns, view && view->is_limited);
         out->result.found = sim_found_of(truth, reconstruction, &sees);
@@ -396,6 +398,7 @@ static enum strobe_status open_ideal(const struct sim_scenario *scenario, const 
     struct sim_trial engine;
     first.policy = "strobe";
     first.folder = NULL;
+    first.keep = NULL;
     enum strobe_status status = sim_trial_run(scenario, &first, &engine, error);
     if (status != STROBE_OK)
         return status;

@@ -21,6 +21,9 @@ struct sim_trial_options {
     bool is_virtual;               /* with `runtime`: a fake runtime, in virtual time */
     const char *folder;            /* an existing folder for session, trace and true trace; NULL: no file is kept */
     bool replace;                  /* overwrite existing files */
+    /* Gets both timelines after the score, before they are freed; NULL: not asked for. Its failure is the trial's. */
+    enum strobe_status (*keep)(void *ctx, const struct sim_tracks *truth, const struct sim_tracks *reconstruction);
+    void *keep_ctx;
     bool findings;                 /* search for findings, in truth and reconstruction */
     uint32_t cores;                /* 0: as the scenario says */
     bool sets_busy;                /* use `busy` instead of the scenario's number */

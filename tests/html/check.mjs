@@ -1,9 +1,9 @@
-// Opens pages of `strobe report --html` and `strobe diff --html` in a browser, as a user does. One browser process.
+// Opens pages of `strobe report --html`, `strobe diff --html` and `strobe-lab run --html` in a browser, as a user does. One browser process.
 //
 //   check.mjs PLAYWRIGHT DIR [SHOTS]
 //
-// PLAYWRIGHT: the package's directory. DIR has hang.html, hostile.html, big.html, diff.html, and hang.json, the report
-// of the same session. SHOTS: a directory for screenshots of the whole pages.
+// PLAYWRIGHT: the package's directory. DIR has hang.html, hostile.html, big.html, diff.html, run.html, and hang.json, the
+// report of the first session. SHOTS: a directory for screenshots of the whole pages.
 //
 // Prints a line `ok NAME` or `FAIL NAME: WHY` for each check, and the counts last.
 import {readFileSync} from 'node:fs';
@@ -285,9 +285,70 @@ async function checkDiff() {
   await close();
 }
 
+// Truth and claim of a trial: DIR/run.txt is what the command printed beside the page.
+async function checkRun() {
+  const {page, said, close} = await open('run', 1600, 'light');
+  const printed = readFileSync(join(dir, 'run.txt'), 'utf8'), session = await page.evaluate(() => readData('session'));
+  const scores = await page.evaluate(() => readData('about').scores), text = await page.textContent('#summary');
+  equal('a_page_of_a_run_has_the_scores_that_are_printed', scores.filter(s =>
+    !new RegExp(`\\b${s.name} +${s.text.replace(/[.+]/g, '\\$&')}`).test(printed) ||
+    !text.includes(`${s.name.replaceAll('_', ' ')}: ${s.text}`)), []);
+  const marks = await page.evaluate(() => strobePage.timeline.tracks.map(t => t.levels.filter(l => l.marks || l.title)
+    .map(l => l.title || 'marks')));
+  check('each_thread_has_truth_marks_and_claim', marks.length > 1 && marks.every(m => m.join() === 'truth,marks,claim'),
+    JSON.stringify(marks));
+  const wrong = await page.evaluate(() => {
+    const r = readData('result'), s = readData('session').differences;
+    return [r.thread_ns - r.agree_ns, strobePage.timeline.tracks.reduce((sum, t) => {
+      const level = t.levels.find(l => l.marks);
+      return sum + level.end.reduce((ns, end, i) => ns + end - level.begin[i], 0);
+    }, 0), (s.slices - s.blocks) * s.resolution_ns];
+  });
+  check('the_marks_last_as_long_as_there_is_no_agreement', wrong[1] >= wrong[0] && wrong[1] <= wrong[0] + wrong[2],
+    String(wrong));
+  await page.locator('#differences button.link').first().click();
+  await settle(page);
+  const shown = await range(page), largest = session.largest[0];
+  check('a_difference_leads_to_its_time', shown[0] <= largest.begin_ns && shown[1] >= largest.begin_ns + largest.ns &&
+    shown[1] - shown[0] < 2 * largest.ns, `${shown}, expected ${largest.begin_ns} + ${largest.ns}`);
+  equal('its_mark_is_selected', await page.evaluate(() => {
+    const {level, index} = strobePage.timeline.picked;
+    return [level.marks, level.begin[index], level.end[index]];
+  }), [true, largest.begin_ns, largest.begin_ns + largest.ns]);
+  await page.keyboard.press('Shift+ArrowDown');
+  equal('shift_and_down_goes_from_the_marks_to_the_claim', await page.evaluate(() => {
+    const {track, depth} = strobePage.timeline.picked;
+    return depth > track.levels.findIndex(l => l.title === 'claim');
+  }), true);
+  await page.keyboard.press('-');
+  check('minus_zooms_out', (await range(page))[1] - (await range(page))[0] > 1.9 * (shown[1] - shown[0]));
+  const rows = [...(await page.evaluate(() => readData('result').methods))];
+  const error = m => Math.abs(m.claimed_self_ns - m.true_self_ns);
+  equal('methods_are_sorted_by_their_difference', (await firstCells(page, 'methods', 1))[0],
+    rows.sort((a, b) => error(b) - error(a))[0].name);
+  await page.click('#methods th button:text-is("Calls")');
+  equal('a_click_sorts_methods_by_calls', (await firstCells(page, 'methods', 1))[0],
+    rows.sort((a, b) => b.calls - a.calls)[0].name);
+  await page.fill('#waits input', 'waker found');
+  check('waits_are_filtered_by_their_verdict', await page.locator('#waits tbody tr').count() > 0 &&
+    !(await page.textContent('#waits tbody')).includes('wrong waker'));
+  const sums = [];
+  for (const weight of ['truth', 'claim', 'both']) {
+    await page.selectOption('#flame-weight', weight);
+    sums.push(await page.evaluate(() => strobePage.flame.root.amounts));
+  }
+  check('flame_graphs_of_truth_and_claim', sums[0][0] > 0 && sums[1][0] > 0 &&
+    sums[2].join() === `${sums[0][0]},${sums[1][0]}`, JSON.stringify(sums));
+  await page.click('#flame-inverse');
+  check('the_inverse_has_both', await page.evaluate(() => strobePage.flame.root.frames[0].amounts.length === 2));
+  equal('interactions_with_a_run_say_nothing', said, []);
+  await close();
+}
+
 try {
   await checkBig();
-  for (const name of ['hang', 'diff']) await checkLooks(name);
+  for (const name of ['hang', 'diff', 'run']) await checkLooks(name);
+  await checkRun();
   const {page, said, close} = await open('hang', 1600, 'light');
   await checkTables(page);
   await checkTimeline(page);

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Pages of `strobe report --html` and `strobe diff --html`, in Debian's chromium, driven by playwright (check.mjs).
+# Pages of `strobe report --html`, `strobe diff --html` and `strobe-lab run --html`, in Debian's chromium, driven by
+# playwright (check.mjs).
 #
 #   B=DIR tests/html/run.sh [SHOTS]     SHOTS: a directory for screenshots of the pages
 #
@@ -28,6 +29,17 @@ check a_page_of_hostile_names "$strobe" report --html "$pages/hostile.html" "$pa
 check a_page_of_a_big_session "$strobe" report --html "$pages/big.html" "$pages/big.strobe"
 check a_page_of_a_comparison "$strobe" diff --html "$pages/diff.html" \
     --base "$work"/base-?/session.strobe --new "$work"/slower-?/session.strobe
+"$B/strobe-lab" run fixtures/scenarios/priority_inversion.scn --html "$pages/run.html" >"$pages/run.txt" ||
+    fail "no page of a run"
+refused() {
+    local said
+    said=$("$B/strobe-lab" run fixtures/scenarios/priority_inversion.scn "${@:2}" 2>&1)
+    [[ $? == 2 && $said == *"$1"* && $(wc -l <<<"$said") == 1 ]] || { echo "$said"; return 1; }
+}
+check a_page_of_a_run_is_not_overwritten refused 'run.html: exists already' --html "$pages/run.html"
+check a_page_of_a_run_needs_a_name refused 'expected a file name' --html ''
+check a_page_of_a_run_is_of_one_seed refused 'is for one seed' --html "$pages/x.html" --seeds 1..2
+check a_page_of_a_run_cannot_be_written refused 'cannot write' --html "$work/nowhere/x.html"
 "$strobe" report --json --top 300 "$work/hang/session.strobe" >"$pages/hang.json"
 
 # at_most BYTES FILE

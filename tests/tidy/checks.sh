@@ -174,6 +174,7 @@ include_arrows_point_one_way() {
             may["sim/kernel"] = "base sim/kernel"
             may["sim/app"] = "base store util sim/kernel sim/app"
             may["sim/score"] = "base store util trace watch sim/score"
+            may["sim/page"] = "base store util trace sim/score sim/page"
             may["sim/runtime"] = "base store host capture method util trace sim/kernel sim/app sim/score sim/runtime"
             may["sim/policy"] = may["sim/runtime"] " sim/policy"
             may["sim/genuine"] = may["backend"] " sim/kernel sim/app sim/genuine"
@@ -182,7 +183,8 @@ include_arrows_point_one_way() {
             may["sim/trial"] = may["sim/policy"] " sim/player sim/trial"
             may["sim/explore"] = "base util trace sim/kernel sim/explore"
             may["sim/learn"] = may["sim/runtime"] " sim/learn"
-            may["sim/cmd"] = may["backend"] " cmd watch sim/genuine " may["sim/trial"] " sim/explore sim/learn sim/cmd"
+            may["sim/cmd"] = may["backend"] " cmd watch sim/genuine " may["sim/trial"] \
+                " sim/explore sim/learn sim/page sim/cmd"
         }
         {
             target = $3

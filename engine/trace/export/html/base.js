@@ -96,7 +96,7 @@ class Names {
     this.images = data.image.map(i => data.images[i]);
     this.kinds = this.texts.map((text, i) => kindOf(text, this.classes[i]));
     this.lower = null;
-    this.hues = this.images.map(image => hashText(lastOfPath(image)) % 360);
+    this.hues = this.images.map((image, i) => hashText(lastOfPath(image) || this.texts[i]) % 360);
     this.shades = this.texts.map(text => hashText(text) % 9);
     this.forgetColors();
   }
@@ -117,7 +117,7 @@ class Names {
     return name < 0 ? '' : this.images[name];
   }
 
-  /* The hue is that of the file, the lightness that of the name. */
+  /* The hue is that of the file, or of a name without one, the lightness that of the name. */
   color(name) {
     let color = this.colors.get(name);
     if (color) return color;

@@ -2,7 +2,8 @@
  * page_flame.h. A comparison has two columns of amounts for each weight, a report one. */
 
 const FLAME_ROW = 18;
-const WEIGHTS = {wall: ['Elapsed time', 'ns'], cpu: ['CPU time', 'ns'], alloc: ['Allocated bytes', 'bytes']};
+const WEIGHTS = {truth: ['Truth', 'ns'], claim: ['Claim', 'ns'], both: ['Truth and claim', 'ns'],
+  wall: ['Elapsed time', 'ns'], cpu: ['CPU time', 'ns'], alloc: ['Allocated bytes', 'bytes']};
 
 /* The tree of one weight: inclusive amounts of each path, by side. */
 class FlameTree {
@@ -95,21 +96,27 @@ class Flame {
     this.data = data;
     this.names = names;
     this.onFind = onFind;
-    this.sides = data.columns.some(c => c.endsWith(' new')) ? 2 : 1;
-    this.weights = data.columns.filter(c => !c.endsWith(' new'));
+    this.columns = {}; /* of each weight: one, or the two sides of a comparison */
+    data.columns.forEach((c, i) => {
+      if (!c.endsWith(' new')) this.columns[c] = data.columns[i + 1] === `${c} new` ? [i, i + 1] : [i];
+    });
+    if (this.columns.claim) this.columns.both = [...this.columns.truth, ...this.columns.claim];
+    this.weights = Object.keys(this.columns);
     this.trees = {};
     this.weights = this.weights.filter(w => this.tree(w).whole.some(whole => whole[0] > 0));
-    this.weight = this.weights[0] || 'wall';
+    this.weight = this.weights[0] || Object.keys(this.columns)[0];
     this.inverse = false;
     this.matching = null;
     this.build();
     this.restart();
   }
 
+  get sides() {
+    return this.columns[this.weight].length;
+  }
+
   tree(weight) {
-    const first = this.data.columns.indexOf(weight);
-    if (!this.trees[weight])
-      this.trees[weight] = new FlameTree(this.data, this.sides === 2 ? [first, first + 1] : [first]);
+    if (!this.trees[weight]) this.trees[weight] = new FlameTree(this.data, this.columns[weight]);
     return this.trees[weight];
   }
 
@@ -178,9 +185,9 @@ class Flame {
     const name = node.name === OTHER_NAME ? `(other): ${formatCount(node.paths)} small paths` : this.names.text(node.name);
     const lines = [name, lastOfPath(this.names.image(node.name))];
     if (this.sides === 2) {
-      const [base, now] = node.amounts;
-      lines.push(`${show(base)}, now ${show(now)}`, base > 0 ? `${now >= base ? '+' : ''}${formatNumber(100 * (now - base) / base, 1)} %`
-        : 'only in the new captures');
+      const [base, now] = node.amounts, lab = this.weight === 'both';
+      lines.push(lab ? `truth ${show(base)}, claim ${show(now)}` : `${show(base)}, now ${show(now)}`, base > 0 ? `${now >= base ? '+' : ''}${formatNumber(100 * (now - base) / base, 1)} %`
+        : lab ? 'only in the claim' : 'only in the new captures');
     } else {
       lines.push(`${show(node.amounts[0])}, ${formatShare(node.amounts[0], this.root.amounts[0])}`);
       if (node.self[0] > 0 && !this.inverse) lines.push(`itself: ${show(node.self[0])}`);

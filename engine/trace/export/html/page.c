@@ -94,8 +94,9 @@ static size_t page_place(const char *p, char *which)
     return 0;
 }
 
-enum strobe_status strobe_page_write(struct strobe_outfile *out, const char *title,
-                                     const struct strobe_page_part *parts, size_t count)
+enum strobe_status strobe_page_write_with(struct strobe_outfile *out, const char *title,
+                                          const struct strobe_page_part *parts, size_t count,
+                                          const struct strobe_page_source *more)
 {
     enum strobe_status status = STROBE_OK;
     for (const char *p = strobe_page_html; *p && status == STROBE_OK;) {
@@ -103,12 +104,15 @@ enum strobe_status strobe_page_write(struct strobe_outfile *out, const char *tit
         size_t text = strcspn(p, "@"), place = page_place(p + text, &which);
         strobe_outfile_write(out, p, text);
         p += text;
-        if (which == 't')
+        if (which == 't') {
             write_page_title(out, title);
-        else if (which == 's')
+        } else if (which == 's') {
             strobe_outfile_text(out, strobe_page_css);
-        else if (which == 'c')
+            strobe_outfile_text(out, more->style);
+        } else if (which == 'c') {
             strobe_outfile_text(out, strobe_page_js);
+            strobe_outfile_text(out, more->script);
+        }
         for (size_t i = 0; which == 'd' && i < count && status == STROBE_OK; i++)
             status = write_page_part(out, &parts[i]);
         if (*p && !place)
@@ -116,4 +120,10 @@ enum strobe_status strobe_page_write(struct strobe_outfile *out, const char *tit
         p += place;
     }
     return status;
+}
+
+enum strobe_status strobe_page_write(struct strobe_outfile *out, const char *title,
+                                     const struct strobe_page_part *parts, size_t count)
+{
+    return strobe_page_write_with(out, title, parts, count, &(struct strobe_page_source){"", ""});
 }

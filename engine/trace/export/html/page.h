@@ -27,6 +27,17 @@ struct strobe_page_part {
 enum strobe_status strobe_page_write(struct strobe_outfile *out, const char *title,
                                      const struct strobe_page_part *parts, size_t count);
 
+/* What a page adds to the viewer. Both are empty texts or sources of their language; the script may define functions
+ * that startPage of page.js calls. */
+struct strobe_page_source {
+    const char *style, *script;
+};
+
+/* The same with more of the viewer. */
+enum strobe_status strobe_page_write_with(struct strobe_outfile *out, const char *title,
+                                          const struct strobe_page_part *parts, size_t count,
+                                          const struct strobe_page_source *more);
+
 /* Appends JSON as the content of a script element: without blanks between values, with the escapes above. */
 void strobe_page_json(struct strobe_outfile *out, const char *json, size_t bytes);
 

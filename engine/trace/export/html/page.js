@@ -60,6 +60,7 @@ function connectHelp() {
 function startPage() {
   const about = readData('about'), page = {};
   if (about.page === 'diff') drawDiff(about, page);
+  else if (about.page === 'run') drawRun(about, page);
   else drawReport(about, page);
   connectSearch(page);
   connectHelp();
@@ -75,5 +76,3 @@ function startPage() {
   redraw();
   window.strobePage = page;
 }
-
-startPage();

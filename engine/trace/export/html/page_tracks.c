@@ -7,7 +7,8 @@
 
 void strobe_page_tracks_open(struct strobe_page_tracks *t, uint64_t span_ns)
 {
-    *t = (struct strobe_page_tracks){.resolution_ns = span_ns / STROBE_PAGE_STEPS};
+    *t = (struct strobe_page_tracks){.resolution_ns = span_ns / STROBE_PAGE_STEPS,
+                                     .blocks_most = STROBE_PAGE_BLOCKS_MOST};
 }
 
 /* Merges the block into the one before it, if both together are no longer than the resolution. Returns 0 if not. */
@@ -118,7 +119,7 @@ void strobe_page_track_slice(struct strobe_page_tracks *t, uint32_t depth, uint6
     }
     level->blocks[level->count++] = block;
     t->blocks++;
-    limit_blocks(t, 4 * (size_t)STROBE_PAGE_BLOCKS_MOST);
+    limit_blocks(t, 4 * t->blocks_most);
 }
 
 void strobe_page_track_end(struct strobe_page_tracks *t, uint64_t cpu_ns, uint64_t wall_ns)
@@ -137,7 +138,7 @@ void strobe_page_track_end(struct strobe_page_tracks *t, uint64_t cpu_ns, uint64
 enum strobe_status strobe_page_tracks_finish(struct strobe_page_tracks *t)
 {
     keep_busiest_tracks(t);
-    limit_blocks(t, STROBE_PAGE_BLOCKS_MOST);
+    limit_blocks(t, t->blocks_most);
     return t->failed ? STROBE_IO : STROBE_OK;
 }
 

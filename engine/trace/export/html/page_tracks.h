@@ -1,7 +1,7 @@
 /* The timeline of a page: for each thread the slices of each depth. A page shows at most some thousand slices side by
  * side, so slices that are narrower than the *resolution* and lie within it are merged into one block, which has their
  * number and the name of the longest. The resolution is the timeline's length divided by STROBE_PAGE_STEPS. It is
- * doubled while there are more than STROBE_PAGE_BLOCKS_MOST blocks. Times are since the begin of the session.
+ * doubled while there are more blocks than blocks_most. Times are since the begin of the session.
  *
  * Zeroed memory has no tracks. Reading half: allocates. One thread at a time. */
 #ifndef STROBE_TRACE_EXPORT_HTML_PAGE_TRACKS_H
@@ -40,7 +40,8 @@ struct strobe_page_track {
 struct strobe_page_tracks {
     struct strobe_page_track *tracks; /* the main thread first, then those with most CPU time */
     size_t count, room;
-    size_t left_out; /* threads with less CPU time than the others */
+    size_t blocks_most; /* blocks to keep; STROBE_PAGE_BLOCKS_MOST unless the caller lowers it */
+    size_t left_out;    /* threads with less CPU time than the others */
     uint64_t resolution_ns;
     uint64_t slices;      /* of all tracks that were added */
     uint64_t last_slices; /* of the track that was added last, while it is made */
@@ -61,7 +62,7 @@ void strobe_page_track_slice(struct strobe_page_tracks *t, uint32_t depth, uint6
 /* Ends the track. A track without slices is dropped. */
 void strobe_page_track_end(struct strobe_page_tracks *t, uint64_t cpu_ns, uint64_t wall_ns);
 
-/* Sorts the tracks, and keeps STROBE_PAGE_TRACKS_MOST of them and STROBE_PAGE_BLOCKS_MOST blocks. STROBE_IO: memory ran
+/* Sorts the tracks, and keeps STROBE_PAGE_TRACKS_MOST of them and blocks_most blocks. STROBE_IO: memory ran
  * out, now or before. */
 enum strobe_status strobe_page_tracks_finish(struct strobe_page_tracks *t);
 

@@ -41,14 +41,20 @@ class Timeline {
     this.end = Math.max(data.end_ns, data.begin_ns + 1);
     this.from = this.begin;
     this.to = this.end;
-    this.tracks = data.timeline.tracks.map((t, i) => ({
-      name: t.name, tid: t.tid, main: t.main, cpu: t.cpu_ns, open: i < OPEN_TRACKS, levels: t.levels.map(decodeLevel),
-    }));
+    this.tracks = this.makeTracks(data);
     this.picked = null;
     this.matching = null;
     this.band = null;
     this.build();
     this.place();
+  }
+
+  /* A track has levels of slices. A level may be empty; `thin`: rows of a closed track. */
+  makeTracks(data) {
+    return data.timeline.tracks.map((t, i) => ({
+      name: t.name, tid: t.tid, generation: t.generation, main: t.main, cpu: t.cpu_ns, open: i < OPEN_TRACKS,
+      levels: t.levels.map(decodeLevel), thin: THIN_ROWS,
+    }));
   }
 
   build() {
@@ -82,7 +88,7 @@ class Timeline {
     for (const track of this.tracks) {
       track.y = y;
       track.row = track.open ? ROW_HEIGHT : THIN_HEIGHT;
-      track.rows = track.open ? track.levels.length : Math.min(track.levels.length, THIN_ROWS);
+      track.rows = track.open ? track.levels.length : Math.min(track.levels.length, track.thin);
       y += HEAD_HEIGHT + track.rows * track.row + 6;
     }
     this.height = y;
@@ -295,7 +301,13 @@ class Timeline {
     const [name, ...rest] = this.textOf(slice), number = slice.level.name[slice.index];
     this.status.replaceChildren(make('b', {class: 'code'}, name), ...rest.map(text => make('span', {}, text)),
       make('button', {type: 'button', class: 'link', onclick: () => this.fit(slice)}, 'Fit'),
-      make('button', {type: 'button', class: 'link', onclick: () => this.onPick(number)}, 'Flame graph'));
+      ...(this.isCall(number) ? [make('button', {type: 'button', class: 'link', onclick: () => this.onPick(number)},
+        'Flame graph')] : []));
+  }
+
+  /* Calls are in the flame graph, too. */
+  isCall(name) {
+    return name >= 0;
   }
 
   fit(slice) {
@@ -323,18 +335,21 @@ class Timeline {
     if (!track) {
       track = this.tracks[0];
       if (!track) return;
-      depth = 0;
-      level = track.levels[0];
+      depth = track.levels.findIndex(l => l.begin.length > 0);
+      level = track.levels[depth];
       index = Math.min(firstAfter(level, this.from), level.begin.length - 1);
     } else if (way === 'left' || way === 'right') {
       index = Math.max(0, Math.min(level.begin.length - 1, index + (way === 'left' ? -1 : 1)));
     } else {
-      const to = depth + (way === 'up' ? -1 : 1), other = track.levels[to];
-      if (!other) return;
-      const found = firstAfter(other, way === 'up' ? (level.begin[index] + level.end[index]) / 2 : level.begin[index]);
-      if (found >= other.begin.length || other.begin[found] >= level.end[index]) return;
+      const by = way === 'up' ? -1 : 1, time = by < 0 ? (level.begin[index] + level.end[index]) / 2 : level.begin[index];
+      let to = depth + by, found = 0;
+      for (; track.levels[to]; to += by) {
+        found = firstAfter(track.levels[to], time);
+        if (found < track.levels[to].begin.length && track.levels[to].begin[found] < level.end[index]) break;
+      }
+      if (!track.levels[to]) return;
       depth = to;
-      level = other;
+      level = track.levels[to];
       index = found;
     }
     this.pick({track, depth, level, index});
@@ -343,9 +358,11 @@ class Timeline {
   /* ---- links to here */
 
   /* Shows a time of a thread. Without tid it is the main thread, or the first one. */
-  goTo(begin, end, tid) {
-    const tracks = this.tracks.filter(t => tid === undefined ? t.main : t.tid === tid);
-    const track = tracks.find(t => t.levels[0].begin[0] <= end && t.levels[0].end.at(-1) >= begin) || tracks[0] ||
+  goTo(begin, end, tid, generation) {
+    const tracks = this.tracks.filter(t => tid === undefined ? t.main : t.tid === tid &&
+        (generation === undefined || t.generation === generation));
+    const isDuring = level => level.begin[0] <= end && level.end.at(-1) >= begin;
+    const track = tracks.find(t => t.levels.some(isDuring)) || tracks[0] ||
         (tid === undefined ? this.tracks[0] : null);
     const length = Math.max(end - begin, 1000);
     this.band = {begin, end: Math.max(end, begin + 1)};
