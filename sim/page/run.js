@@ -4,7 +4,8 @@
  * lines: the slope of each is -1, 0, 1 or Infinity. */
 const DIFFERENCES = [
   ['missing', 'the claim lacks a call', [1]], ['extra', 'the claim has a call too many', [-1]],
-  ['differs', 'the claim has another call', [1, -1]], ['dark', 'the claim has no call or a placeholder', [Infinity]],
+  ['other', 'the claim has another call', [1, -1]],
+  ['unseen', 'the claim has no call or a placeholder', [Infinity]],
 ];
 
 /* Fills a rectangle with a color and the lines of a kind of difference. */

@@ -94,6 +94,8 @@ def list_cases(build, inputs):
                            str(inputs / "managed.strobe"), "-o", "{work}/o.strobe"]),
         Case("learn", [f"{build}/strobe-lab", "learn", trace, "-o", "{work}/o.scn", "--replays", "0"],
              program="strobe-lab"),
+        Case("run_page", [f"{build}/strobe-lab", "run", "fixtures/scenarios/priority_inversion.scn", "--html",
+                          "{work}/o.html"], program="strobe-lab"),
         Case("record", record, image="/strobe", records=True),
         Case("record_sched", [strobe, "record", "--sched", "-q", *record[2:]], image="/strobe", records=True),
         Case("start_linux", record, program="spin", image="/libstrobe-preload.so", records=True),

@@ -1,9 +1,10 @@
-// Opens pages of `strobe report --html`, `strobe diff --html` and `strobe-lab run --html` in a browser, as a user does. One browser process.
+// Opens pages of `strobe report --html`, `strobe diff --html` and `strobe-lab run --html` in a browser, as a user does.
+// One browser process.
 //
 //   check.mjs PLAYWRIGHT DIR [SHOTS]
 //
-// PLAYWRIGHT: the package's directory. DIR has hang.html, hostile.html, big.html, diff.html, run.html, and hang.json, the
-// report of the first session. SHOTS: a directory for screenshots of the whole pages.
+// PLAYWRIGHT: the package's directory. DIR has hang.html, hostile.html, big.html, diff.html, run.html, and hang.json,
+// the report of the first session. SHOTS: a directory for screenshots of the whole pages.
 //
 // Prints a line `ok NAME` or `FAIL NAME: WHY` for each check, and the counts last.
 import {readFileSync} from 'node:fs';

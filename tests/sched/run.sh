@@ -102,7 +102,7 @@ assert len(tids) == 2 and not tids[0] & tids[1]
 assert {work['first']['tid'], work['second']['tid']} in tids"; }
 check 'each program of a family has its own threads' own_threads
 
-# The threads of a running program are there from the begin on, each in the state in which it was found.
+# A running program: scheduling is recorded from the attach on.
 "$own/turns" turns 1000 &
 program=$!
 check 'attach to a running program' "$strobe" attach --sched -q -f --no-convert -t 300ms -o s.strobe "$program"

@@ -4,6 +4,8 @@
 const FLAME_ROW = 18;
 const WEIGHTS = {truth: ['Truth', 'ns'], claim: ['Claim', 'ns'], both: ['Truth and claim', 'ns'],
   wall: ['Elapsed time', 'ns'], cpu: ['CPU time', 'ns'], alloc: ['Allocated bytes', 'bytes']};
+/* Words for the two sides of a comparison: before each amount, and for the second side alone. */
+const SIDES = {captures: ['', 'now', 'the new captures'], both: ['truth ', 'claim', 'the claim']};
 
 /* The tree of one weight: inclusive amounts of each path, by side. */
 class FlameTree {
@@ -185,9 +187,9 @@ class Flame {
     const name = node.name === OTHER_NAME ? `(other): ${formatCount(node.paths)} small paths` : this.names.text(node.name);
     const lines = [name, lastOfPath(this.names.image(node.name))];
     if (this.sides === 2) {
-      const [base, now] = node.amounts, lab = this.weight === 'both';
-      lines.push(lab ? `truth ${show(base)}, claim ${show(now)}` : `${show(base)}, now ${show(now)}`, base > 0 ? `${now >= base ? '+' : ''}${formatNumber(100 * (now - base) / base, 1)} %`
-        : lab ? 'only in the claim' : 'only in the new captures');
+      const [base, now] = node.amounts, [first, second, alone] = SIDES[this.weight] || SIDES.captures;
+      lines.push(`${first}${show(base)}, ${second} ${show(now)}`,
+        base > 0 ? `${now >= base ? '+' : ''}${formatNumber(100 * (now - base) / base, 1)} %` : `only in ${alone}`);
     } else {
       lines.push(`${show(node.amounts[0])}, ${formatShare(node.amounts[0], this.root.amounts[0])}`);
       if (node.self[0] > 0 && !this.inverse) lines.push(`itself: ${show(node.self[0])}`);
