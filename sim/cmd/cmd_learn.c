@@ -4,7 +4,7 @@
 #include "engine/cmd/outputs.h"
 #include "sim/cmd/commands.h"
 #include "sim/cmd/lab.h"
-#include "sim/learn/capture.h"
+#include "sim/learn/calls/capture.h"
 #include "sim/learn/learn.h"
 
 #include <getopt.h>

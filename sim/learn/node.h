@@ -8,7 +8,7 @@
 #ifndef STROBE_SIM_LEARN_NODE_H
 #define STROBE_SIM_LEARN_NODE_H
 
-#include "sim/learn/calls.h"
+#include "sim/learn/calls/calls.h"
 
 enum { LEARN_RUNS = 4 };
 

@@ -16,7 +16,7 @@
 #define STROBE_SIM_LEARN_WRITE_H
 
 #include "sim/app/text.h"
-#include "sim/learn/calls.h"
+#include "sim/learn/calls/calls.h"
 
 struct learn_tuning {
     int64_t shift_ns[STROBE_KIND_COUNT]; /* is subtracted from durations of waits of the kind: the machine's lateness */

@@ -2,7 +2,7 @@
  * the parser accepts, or in one line that states the error. Input: the trace. */
 #include "engine/base/error.h"
 #include "sim/app/scenario.h"
-#include "sim/learn/capture.h"
+#include "sim/learn/calls/capture.h"
 #include "sim/learn/learn.h"
 #include "tests/fuzz/support/bytes.h"
 

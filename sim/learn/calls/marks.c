@@ -1,5 +1,5 @@
 /* Objects that threads wait for, and marks: releases, posts, starts of threads and collections. */
-#include "sim/learn/calls.h"
+#include "sim/learn/calls/calls.h"
 
 #include "engine/util/array.h"
 #include "engine/util/idmap.h"

@@ -7,8 +7,8 @@
  *
  * Times are in ns since the begin of the capture. All arrays are in an order that follows from the input alone.
  * Allocates; not thread-safe. */
-#ifndef STROBE_SIM_LEARN_CALLS_H
-#define STROBE_SIM_LEARN_CALLS_H
+#ifndef STROBE_SIM_LEARN_CALLS_CALLS_H
+#define STROBE_SIM_LEARN_CALLS_CALLS_H
 
 #include "engine/util/idmap.h"
 #include "sim/score/tracks.h"

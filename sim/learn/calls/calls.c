@@ -1,4 +1,4 @@
-#include "sim/learn/calls.h"
+#include "sim/learn/calls/calls.h"
 
 #include "engine/trace/model/function_tree.h"
 #include "engine/util/array.h"
