@@ -43,7 +43,7 @@ static void check_scenario(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct sim_learn_options options = {.name = "fuzzed"};
+    struct sim_learn_options options = {.name = "fuzzed", .lines = bytes % 2 ? 40 : 0};
     struct strobe_error error = {""};
     struct sim_tracks capture;
     struct sim_learnt learnt = {0};
