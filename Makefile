@@ -111,8 +111,8 @@ trace_src   := $(wildcard engine/util/*.c engine/trace/*/*.c engine/trace/import
                  engine/watch/*.c) $(page_src)
 player_src  := sim/player/main.c
 sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/policy/*.c sim/policy/*/*.c sim/score/*.c \
-                 sim/page/*.[cS] sim/trial/*.c sim/learn/*.c sim/player/dex/*.c sim/explore/*.c \
-                 sim/explore/litmus/*.c) \
+                 sim/page/*.[cS] sim/trial/*.c sim/learn/*.c sim/learn/*/*.c sim/player/dex/*.c sim/explore/*.c \
+                 sim/explore/*/*.c) \
                $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
 cmd_src     := $(wildcard engine/cmd/*.c $(patsubst %,engine/cmd/%/*.c,import capture attach record open)) \
                engine/flight/flight_config.c engine/control/request.c

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """How near learnt scenarios are to their captures: the round trip of fixtures.
 
-    bench/learn.py BUILD [--seed N] [--replays N] [--duration TIME] [-j N] [--bounds FILE] [SCENARIO...]
+    bench/learn.py BUILD [--seed N] [--replays N] [--duration TIME] [-j N] [--bounds FILE] [--floor] [SCENARIO...]
 
 Plays each scenario under the engine (`strobe-lab run`), learns a scenario from the true trace and another one from the
 session, and prints a table of what `strobe-lab learn` states: the largest difference of a share of time, the largest
 error of a kind of wait that takes 1 % of the threads' time or more, and the largest error of the 50th, 90th and 95th
 percentile of a kind of message. Without SCENARIO: all of fixtures/scenarios. --duration plays them for a shorter time.
+
+--floor learns nothing: it compares the capture with other seeds of the very scenario that was captured. A learnt
+scenario is hardly nearer than that: what is rare in one run differs from run to run.
 
 --bounds: a file with lines `SCENARIO truth|session SHARE WAITS MESSAGES`, the largest values allowed, in points and
 percent; `-`: no bound. Exits with 1 when a value is above its bound, or a line's scenario is not among those played."""
@@ -55,8 +58,9 @@ def measure(build, scenario, options):
         subprocess.run([lab, "run", played, "--seed", str(options.seed), "-o", folder / "out"],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         for source, file in SOURCES.items():
-            done = subprocess.run([lab, "learn", folder / "out" / file, "-o", folder / f"{source}.scn", "--cores",
-                                   find_cores(scenario), "--replays", str(options.replays)],
+            what = ["--check", played] if options.floor else ["-o", folder / f"{source}.scn", "--cores",
+                                                              find_cores(scenario)]
+            done = subprocess.run([lab, "learn", folder / "out" / file, *what, "--replays", str(options.replays)],
                                   capture_output=True, text=True, check=False)
             found = [re.search(line, done.stdout) for line in LINES]
             values[source] = ([float(f.group(1)) for f in found] if all(found)
@@ -105,6 +109,7 @@ def main():
     parser.add_argument("--replays", type=int, default=3)
     parser.add_argument("--duration")
     parser.add_argument("--bounds")
+    parser.add_argument("--floor", action="store_true")
     parser.add_argument("-j", "--jobs", type=int, default=1)
     options = parser.parse_intermixed_args()
     scenarios = options.scenarios or sorted(Path("fixtures/scenarios").glob("*.scn"))

@@ -27,6 +27,7 @@ ONE_SEED = ("long_run",)                                   # the same at each se
 LONG_ON_ART = ("cold_start", "alloc_storm")
 FEW_SEEDS = ("cold_start", "thread_churn", "hang")         # long scenarios
 ON_MACH = ("ios_launch", "dispatch_storm", "hang", "malloc_deadlock", "thread_churn")
+LEARNT = "learnt_"                                         # recorded ones: without `expect` lines
 POLICIES = ("strobe", "ideal", "btrace-android", "btrace-ios")
 LEVELS = {"fake": ("fake24", "fake30", "fake36"), "mach": ("mach",)}   # runtimes that an `on` line is measured in
 MARGIN = 0.4                                               # part of the measured spread that is added to it
@@ -144,7 +145,8 @@ def main():
     strobe, what, paths = sys.argv[1], sys.argv[2], sys.argv[3:]
     if what == "mach":
         paths = paths or [f"{FIXTURES}/{name}.scn" for name in ON_MACH]
-    paths = paths or sorted(f"{FIXTURES}/{f}" for f in os.listdir(FIXTURES) if f.endswith(".scn"))
+    paths = paths or sorted(f"{FIXTURES}/{f}" for f in os.listdir(FIXTURES)
+                            if f.endswith(".scn") and not f.startswith(LEARNT))
     for path in paths:
         tasks[what](strobe, path)
 

@@ -4,7 +4,7 @@
 #include "engine/cmd/outputs.h"
 #include "sim/cmd/commands.h"
 #include "sim/cmd/lab.h"
-#include "sim/learn/capture.h"
+#include "sim/learn/calls/capture.h"
 #include "sim/learn/learn.h"
 
 #include <getopt.h>
@@ -26,16 +26,27 @@ const char strobe_usage_learn[] =
     "  -o, --output FILE  the scenario\n"
     "      --name NAME    its name (the file's, without the ending)\n"
     "      --cores N      processors of the machine (those of the capture when it has them, or 4)\n"
+    "      --lines N      about at most N lines, 40 or more: methods with little time of their own become\n"
+    "                     part of their callers, distributions get fewer values\n"
+    "      --check FILE   write nothing: replay the scenario FILE, and compare it with the captures\n"
     "      --replays N    seeds that each replay plays (3); 0: write, without replay and tuning\n"
     "  -f, --force        overwrite FILE\n"
     "\n"
     "Exit status: 0 fine, 2 bad use or bad input.\n";
 
-enum { LEARN_NAME = 256, LEARN_CORES, LEARN_REPLAYS, LEARN_REPLAYS_DEFAULT = 3, LEARN_CAPTURES_MAX = 64 };
+enum {
+    LEARN_NAME = 256,
+    LEARN_CORES,
+    LEARN_REPLAYS,
+    LEARN_LINES,
+    LEARN_CHECK,
+    LEARN_REPLAYS_DEFAULT = 3,
+    LEARN_CAPTURES_MAX = 64
+};
 
 struct learn_request {
     struct sim_learn_options options;
-    const char *output;
+    const char *output, *check;
     bool replace;
 };
 
@@ -49,6 +60,11 @@ static int learn_take_option(struct learn_request *q, int c)
         return strobe_parse_count(optarg, 1, 64, &q->options.cores)
                    ? 0
                    : strobe_complain("learn: --cores %s: expected a number from 1 to 64", optarg);
+    case LEARN_CHECK: q->check = optarg; return 0;
+    case LEARN_LINES:
+        return strobe_parse_count(optarg, 40, 1000000, &q->options.lines)
+                   ? 0
+                   : strobe_complain("learn: --lines %s: expected a number from 40 to 1000000", optarg);
     case LEARN_REPLAYS:
         return strobe_parse_count(optarg, 0, 100, &q->options.replays)
                    ? 0
@@ -87,10 +103,11 @@ static void learn_print_text(void *text, FILE *out)
 
 static int learn_write(const struct learn_request *q, const struct sim_learnt *learnt)
 {
-    int bad = strobe_write_file(q->output, q->replace, learn_print_text, learnt->text);
+    int bad = q->check ? 0 : strobe_write_file(q->output, q->replace, learn_print_text, learnt->text);
     if (bad)
         return bad;
-    printf("%s\n", q->output);
+    if (!q->check)
+        printf("%s\n", q->output);
     sim_learnt_print(learnt, stdout);
     return 0;
 }
@@ -99,6 +116,7 @@ static int learn_from(const struct learn_request *q, char **paths, uint32_t coun
 {
     struct sim_tracks captures[LEARN_CAPTURES_MAX];
     struct strobe_error error = {""};
+    struct sim_scenario *checked = NULL;
     struct sim_learnt learnt = {0};
     enum strobe_status status = STROBE_OK;
     uint32_t read = 0;
@@ -106,10 +124,15 @@ static int learn_from(const struct learn_request *q, char **paths, uint32_t coun
         status = sim_learn_read(paths[read], &captures[read], &error);
         read += status == STROBE_OK;
     }
-    if (status == STROBE_OK)
+    if (status == STROBE_OK && q->check)
+        status = sim_scenario_read(q->check, &checked, &error);
+    if (status == STROBE_OK && q->check)
+        status = sim_learn_check(captures, count, checked, q->options.replays, &learnt, &error);
+    else if (status == STROBE_OK)
         status = sim_learn(captures, count, &q->options, &learnt, &error);
     int bad = status == STROBE_OK ? learn_write(q, &learnt)
                                   : strobe_complain("%s", error.text[0] ? error.text : strobe_status_text(status));
+    sim_scenario_free(checked);
     sim_learnt_free(&learnt);
     for (uint32_t i = 0; i < read; i++)
         sim_tracks_close(&captures[i]);
@@ -123,6 +146,8 @@ int strobe_cmd_learn(int argc, char **argv)
                                             {"name", required_argument, NULL, LEARN_NAME},
                                             {"cores", required_argument, NULL, LEARN_CORES},
                                             {"replays", required_argument, NULL, LEARN_REPLAYS},
+                                            {"lines", required_argument, NULL, LEARN_LINES},
+                                            {"check", required_argument, NULL, LEARN_CHECK},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     struct learn_request q = {.options = {.replays = LEARN_REPLAYS_DEFAULT}};
@@ -138,12 +163,16 @@ int strobe_cmd_learn(int argc, char **argv)
         return strobe_complain("learn: expected a capture: a session or a Perfetto trace");
     if (count > LEARN_CAPTURES_MAX)
         return strobe_complain("learn: expected at most %d captures, found %d", LEARN_CAPTURES_MAX, count);
-    if (!q.output)
+    if (q.check && q.output)
+        return strobe_complain("learn: --check writes no scenario, so it takes no -o");
+    if (q.check && !q.options.replays)
+        return strobe_complain("learn: --check expects --replays of at least 1");
+    if (!q.output && !q.check)
         return strobe_complain("learn: expected -o FILE, the scenario to write");
     if (q.options.name && !is_scenario_name(q.options.name))
         return strobe_complain("learn: --name %s: expected letters, digits, _ . and -, a letter or _ first",
                                q.options.name);
-    name_of_file(q.output, name, sizeof name);
+    name_of_file(q.output ? q.output : "", name, sizeof name);
     if (!q.options.name)
         q.options.name = name;
     strobe_output_begin();

@@ -167,6 +167,18 @@ static void fit_list(const uint64_t *sample, size_t count, struct sim_fit *out)
     out->distance = sim_fit_distance(sample, count, out->values, parts);
 }
 
+void sim_fit_shorten(struct sim_fit *f, uint32_t most)
+{
+    uint32_t count = f->count;
+    if (f->kind != SIM_DIST_LIST || count <= most || !most)
+        return;
+    for (uint32_t p = 0; p < most; p++) {
+        uint32_t first = p * count / most, end = (p + 1) * count / most;
+        f->values[p] = round_digits(sample_mean(f->values + first, end - first));
+    }
+    f->count = most;
+}
+
 static void keep_nearer(struct sim_fit *best, const struct sim_fit *other)
 {
     if (other->distance < best->distance)

@@ -38,6 +38,9 @@ void sim_fit_sample(uint64_t *sample, size_t count, struct sim_fit *out);
 /* Returns the Kolmogorov-Smirnov distance of two sorted samples: 0 when both are empty, 1 when one is. */
 double sim_fit_distance(const uint64_t *a, size_t a_count, const uint64_t *b, size_t b_count);
 
+/* Makes a list of values shorter: the means of at most `most` equal parts of it. */
+void sim_fit_shorten(struct sim_fit *f, uint32_t most);
+
 void sim_fit_sort(uint64_t *values, size_t count);
 
 /* Returns the value below which `share` (0 to 1) of a sorted sample lies; 0 for an empty one. */

@@ -3,6 +3,7 @@
 
 #include "engine/trace/model/function_tree.h"
 #include "sim/app/scenario.h"
+#include "sim/learn/fit.h"
 #include "sim/runtime/run.h"
 
 #include <inttypes.h>
@@ -11,12 +12,24 @@
 
 enum { LEARN_TUNINGS = 8, LEARN_TUNINGS_LEAST = 4, LEARN_WOKEN_ROUNDS = 2, LEARN_CORES_DEFAULT = 4 };
 
+/* Parts of rounds and messages, and values of lists, in a scenario of any length and in a brief one. The first fold of
+ * a brief one takes contexts with less than this part of all threads' time. */
+enum {
+    LEARN_PARTS = 32,
+    LEARN_SINGLES = 256,
+    LEARN_BRIEF_VALUES = 8,
+    LEARN_BRIEF_LEAST_PART = 10000,
+    LEARN_BRIEF_FIRST_PART = 100000,
+    LEARN_BRIEF_LAST_PART = 30
+};
+
 /* What is learnt from, and with what. */
 struct learning {
     struct learn_app app;
     struct learn_tuning tuning;
     uint64_t held_least[STROBE_KIND_COUNT], held_most[STROBE_KIND_COUNT]; /* bounds of tuning.held_ns so far */
     struct learn_plan plan;
+    struct learn_folded folded;
     const struct sim_learn_options *options;
     struct strobe_error *error;
 };
@@ -53,12 +66,12 @@ static enum strobe_status compare_replays(const struct learning *l, const struct
     return fine ? STROBE_OK : STROBE_IO;
 }
 
-static enum strobe_status replay_text(const struct learning *l, const char *text, struct learn_distances *out)
+static enum strobe_status replay_scenario(const struct learning *l, const struct sim_scenario *s,
+                                          struct learn_distances *out)
 {
-    struct sim_scenario *s = NULL;
-    struct sim_tracks *truths = calloc(l->options->replays, sizeof *truths);
+    struct sim_tracks *truths = calloc(l->options->replays + 1, sizeof *truths);
+    enum strobe_status status = truths ? STROBE_OK : STROBE_IO;
     *out = (struct learn_distances){.threads = {0}};
-    enum strobe_status status = truths ? sim_scenario_parse(text, "learnt scenario", &s, l->error) : STROBE_IO;
     for (uint32_t i = 0; status == STROBE_OK && i < l->options->replays; i++)
         status = replay_seed(s, i + 1, &truths[i], l->error);
     if (status == STROBE_OK)
@@ -66,6 +79,16 @@ static enum strobe_status replay_text(const struct learning *l, const char *text
     for (uint32_t i = 0; truths && i < l->options->replays; i++)
         sim_tracks_close(&truths[i]);
     free(truths);
+    return status;
+}
+
+static enum strobe_status replay_text(const struct learning *l, const char *text, struct learn_distances *out)
+{
+    struct sim_scenario *s = NULL;
+    *out = (struct learn_distances){.threads = {0}};
+    enum strobe_status status = sim_scenario_parse(text, "learnt scenario", &s, l->error);
+    if (status == STROBE_OK)
+        status = replay_scenario(l, s, out);
     sim_scenario_free(s);
     return status;
 }
@@ -178,6 +201,7 @@ static void keep_learnt(struct learning *l, struct sim_learnt *out, char *text, 
     out->text = text;
     out->distances = *d;
     out->losses = l->plan.losses;
+    out->folded = l->folded;
     out->timed = count_timed(l);
     out->is_replayed = true;
 }
@@ -192,6 +216,7 @@ static enum strobe_status learn_rounds(struct learning *l, struct sim_learnt *ou
         if (!l->options->replays) {
             out->text = text;
             out->losses = l->plan.losses;
+            out->folded = l->folded;
             out->timed = count_timed(l);
             return STROBE_OK;
         }
@@ -208,6 +233,98 @@ static enum strobe_status learn_rounds(struct learning *l, struct sim_learnt *ou
     return STROBE_OK;
 }
 
+static void learning_close(struct learning *l)
+{
+    free(l->tuning.timed);
+    l->tuning.timed = NULL;
+    sim_learn_app_close(&l->app);
+}
+
+/* Builds the trees, without contexts of less own time. False: out of memory. */
+static bool open_learning(struct learning *l, const struct sim_tracks *captures, uint32_t count, uint64_t least_ns,
+                          struct learn_folded *folded)
+{
+    if (!sim_learn_app_open(&l->app, captures, count) || (least_ns && !sim_learn_fold(&l->app, least_ns, folded)) ||
+        !sim_learn_app_mark(&l->app))
+        return false;
+    l->tuning.timed = calloc(l->app.object_count + 1, sizeof *l->tuning.timed);
+    if (l->tuning.timed)
+        choose_timed(l);
+    return l->tuning.timed != NULL;
+}
+
+static uint32_t count_lines(const char *text)
+{
+    uint32_t lines = 0;
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+/* One way to make a scenario short: with how many runs (node.h) and parts by duration. Fewer of them leave lines for
+ * more methods. */
+struct brief_form {
+    uint32_t runs, parts;
+};
+
+/* Folds more and more contexts until the text is short enough. *fits: it is. */
+static bool open_brief_learning(struct learning *l, const struct sim_tracks *captures, uint32_t count,
+                                struct brief_form form, struct learn_folded *folded, bool *fits)
+{
+    l->plan.parts_most = form.parts;
+    l->plan.singles_most = 0;
+    l->plan.list_most = LEARN_BRIEF_VALUES;
+    for (uint64_t least_ns = 1;;) {
+        if (!open_learning(l, captures, count, least_ns, folded))
+            return false;
+        l->app.runs = form.runs;
+        l->plan.least_ns = l->app.thread_ns / LEARN_BRIEF_LEAST_PART + 1;
+        char *text = sim_learn_write_scenario(&l->app, &l->plan);
+        if (!text)
+            return false;
+        *fits = count_lines(text) <= l->options->lines;
+        free(text);
+        if (*fits || least_ns > l->app.thread_ns / LEARN_BRIEF_LAST_PART)
+            return true;
+        uint64_t first_ns = l->app.thread_ns / LEARN_BRIEF_FIRST_PART;
+        least_ns = least_ns < first_ns ? first_ns : least_ns + least_ns / 3;
+        learning_close(l);
+    }
+}
+
+static void reset_tuning(struct learning *l)
+{
+    memset(l->tuning.shift_ns, 0, sizeof l->tuning.shift_ns);
+    for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++) {
+        l->held_least[kind] = 0;
+        l->tuning.held_ns[kind] = l->held_most[kind] = UINT64_MAX;
+    }
+}
+
+/* Learns in each form that is short enough, or in the last one, and keeps the nearest. */
+static enum strobe_status learn_brief(struct learning *l, const struct sim_tracks *captures, uint32_t count,
+                                      struct sim_learnt *out)
+{
+    static const struct brief_form forms[] = {{LEARN_RUNS, 4}, {LEARN_RUNS, 1}, {1, 4}, {1, 1}};
+    enum strobe_status status = STROBE_OK;
+    size_t last = sizeof forms / sizeof *forms - 1;
+    for (size_t i = 0; i <= last && status == STROBE_OK; i++) {
+        bool fits = false;
+        struct learn_folded folded = {0};
+        reset_tuning(l);
+        if (!open_brief_learning(l, captures, count, forms[i], &folded, &fits))
+            return STROBE_IO;
+        l->plan.cores = l->options->cores ? l->options->cores : cores_of(&l->app);
+        l->folded = folded;
+        if (fits || (i == last && !out->text))
+            status = learn_rounds(l, out);
+        learning_close(l);
+        if (out->text && !l->options->replays)
+            break;
+    }
+    return status;
+}
+
 enum strobe_status sim_learn(const struct sim_tracks *captures, uint32_t count, const struct sim_learn_options *options,
                              struct sim_learnt *out, struct strobe_error *error)
 {
@@ -217,23 +334,39 @@ enum strobe_status sim_learn(const struct sim_tracks *captures, uint32_t count, 
     *out = (struct sim_learnt){0};
     strobe_error_clear(error);
     snprintf(about, sizeof about, "Learnt from %u capture%s", count, count > 1 ? "s" : "");
-    if (sim_learn_app_open(&l.app, captures, count) && sim_learn_app_mark(&l.app)) {
-        l.plan = (struct learn_plan){.name = options->name,
-                                     .about = about,
-                                     .cores = options->cores ? options->cores : cores_of(&l.app),
-                                     .tuning = &l.tuning};
-        l.tuning.timed = calloc(l.app.object_count + 1, sizeof *l.tuning.timed);
-        if (l.tuning.timed) {
-            choose_timed(&l);
-            for (unsigned kind = 0; kind < STROBE_KIND_COUNT; kind++)
-                l.tuning.held_ns[kind] = l.held_most[kind] = UINT64_MAX;
-            status = learn_rounds(&l, out);
-        }
+    l.plan = (struct learn_plan){.name = options->name,
+                                 .about = about,
+                                 .tuning = &l.tuning,
+                                 .parts_most = LEARN_PARTS,
+                                 .singles_most = LEARN_SINGLES,
+                                 .list_most = SIM_FIT_LIST_MAX};
+    reset_tuning(&l);
+    if (options->lines) {
+        status = learn_brief(&l, captures, count, out);
+    } else if (open_learning(&l, captures, count, 0, &l.folded)) {
+        l.plan.cores = options->cores ? options->cores : cores_of(&l.app);
+        status = learn_rounds(&l, out);
     }
     if (status == STROBE_IO && error && !error->text[0])
         strobe_error_set(error, "out of memory");
-    free(l.tuning.timed);
-    sim_learn_app_close(&l.app);
+    learning_close(&l);
+    return status;
+}
+
+enum strobe_status sim_learn_check(const struct sim_tracks *captures, uint32_t count, const struct sim_scenario *s,
+                                   uint32_t replays, struct sim_learnt *out, struct strobe_error *error)
+{
+    struct sim_learn_options options = {.replays = replays};
+    struct learning l = {.options = &options, .error = error};
+    enum strobe_status status = STROBE_IO;
+    *out = (struct sim_learnt){0};
+    strobe_error_clear(error);
+    if (open_learning(&l, captures, count, 0, &out->folded))
+        status = replay_scenario(&l, s, &out->distances);
+    out->is_replayed = status == STROBE_OK;
+    if (status == STROBE_IO && error && !error->text[0])
+        strobe_error_set(error, "out of memory");
+    learning_close(&l);
     return status;
 }
 
@@ -249,6 +382,15 @@ void sim_learnt_free(struct sim_learnt *learnt)
 void sim_learnt_print(const struct sim_learnt *learnt, FILE *out)
 {
     const struct learn_losses *l = &learnt->losses;
+    if (learnt->folded.ns)
+        fprintf(out, "  folded                  %" PRIu64 " of %" PRIu64 " contexts of methods, %.3f ms\n",
+                learnt->folded.contexts - learnt->folded.kept, learnt->folded.contexts,
+                (double)learnt->folded.ns / 1e6);
+    if (learnt->folded.lock_ns)
+        fprintf(out, "  left out                %.3f ms of rare waits for locks\n",
+                (double)learnt->folded.lock_ns / 1e6);
+    if (l->left_out_ns)
+        fprintf(out, "  left out                %.3f ms in short parts of methods\n", (double)l->left_out_ns / 1e6);
     if (l->methods)
         fprintf(out, "  part of their callers   %" PRIu64 " methods, %.3f ms\n", l->methods,
                 (double)l->method_ns / 1e6);

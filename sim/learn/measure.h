@@ -14,7 +14,7 @@
 #ifndef STROBE_SIM_LEARN_MEASURE_H
 #define STROBE_SIM_LEARN_MEASURE_H
 
-#include "sim/learn/calls.h"
+#include "sim/learn/calls/calls.h"
 
 #include <stdio.h>
 

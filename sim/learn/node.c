@@ -214,7 +214,7 @@ struct run_counts {
     uint64_t last_kind, last_what; /* the last item that was no computing */
 };
 
-static bool run_of_item(struct run_counts *r, const struct learn_item *item, uint32_t *run)
+static bool run_of_item(struct run_counts *r, const struct learn_item *item, uint32_t most, uint32_t *run)
 {
     int fresh;
     uint64_t kind = ((uint64_t)item->kind << 16 | item->sub) + 1;
@@ -226,7 +226,7 @@ static bool run_of_item(struct run_counts *r, const struct learn_item *item, uin
         ++*count;
     r->last_kind = kind;
     r->last_what = item->what;
-    *run = *count < LEARN_RUNS ? *count : LEARN_RUNS;
+    *run = *count < most ? *count : most;
     return true;
 }
 
@@ -271,7 +271,7 @@ static bool fill_slots(struct learn_node *n, struct learn_items *items, struct s
             uint32_t run = 0;
             if (item->kind == LEARN_SLOT_COMPUTE)
                 item->what = before;
-            else if (!run_of_item(r, item, &run))
+            else if (!run_of_item(r, item, n->app->runs, &run))
                 return false;
             struct learn_slot *s = find_node_slot(n, ids, item, run);
             if (!s || !add_to_slot(s, item, i, (k * PLACES + PLACES / 2) / items->count))

@@ -3,14 +3,12 @@
  *
  * Executions differ, so a slot is not in each of them, or several times. Two items are in one slot when they are of the
  * same kind, concern the same thing, and are in the same run of it: the first run of calls of A, the second after
- * something else, and so on; from LEARN_RUNS on, runs share a slot. What the method computes after the items of one
- * slot is one slot. Slots are ordered by their mean place. */
+ * something else, and so on; from the app's `runs` on, they share a slot. What the method computes after the items of
+ * one slot is one slot. Slots are ordered by their mean place. */
 #ifndef STROBE_SIM_LEARN_NODE_H
 #define STROBE_SIM_LEARN_NODE_H
 
-#include "sim/learn/calls.h"
-
-enum { LEARN_RUNS = 4 };
+#include "sim/learn/calls/calls.h"
 
 /* A part of a call: what lies between two times. */
 struct learn_span {

@@ -57,7 +57,7 @@ static void put_group_threads(struct learn_writer *w, uint32_t group, const char
         sim_text_put(out, " x%u", g->count);
     if (later && g->count && !g->is_main) {
         sim_text_put(out, " start");
-        sim_learn_put_sample(out, starts, count, 0);
+        sim_learn_put_sample(w, out, starts, count, 0);
     }
     sim_text_put(out, " run");
     sim_learn_put_name(out, key);

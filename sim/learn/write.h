@@ -16,7 +16,7 @@
 #define STROBE_SIM_LEARN_WRITE_H
 
 #include "sim/app/text.h"
-#include "sim/learn/calls.h"
+#include "sim/learn/calls/calls.h"
 
 struct learn_tuning {
     int64_t shift_ns[STROBE_KIND_COUNT]; /* is subtracted from durations of waits of the kind: the machine's lateness */
@@ -33,6 +33,7 @@ struct learn_losses {
     uint64_t unseen, unseen_ns;            /* unseen time counts as computing */
     uint64_t idle_ns;                      /* off the processor for an unknown cause: left out */
     uint64_t runnable_ns;                  /* waiting for a processor: not learnt */
+    uint64_t left_out_ns;                  /* parts of methods that are shorter in all than plan.least_ns */
     uint64_t odd_messages;                 /* posts without a poster */
 };
 
@@ -40,7 +41,10 @@ struct learn_plan {
     const char *name, *about;
     uint32_t cores;
     const struct learn_tuning *tuning;
-    struct learn_losses losses; /* filled in */
+    uint32_t parts_most, singles_most; /* of a round or message: parts by duration, executions written one by one */
+    uint64_t least_ns;                 /* parts of methods with less time in all are left out; 0: none */
+    uint32_t list_most;                /* values in a list */
+    struct learn_losses losses;        /* filled in */
 };
 
 /* Returns the scenario's text (malloc), or NULL: out of memory. */

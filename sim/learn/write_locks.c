@@ -130,10 +130,11 @@ static bool calls_waiter(const struct sights *s, uint32_t object, uint32_t metho
 }
 
 /* True when a method takes the lock. A sample may show another method at a release than the one that holds the lock:
- * its caller, when the method is too short. So a method without waits needs many of the releases. */
-static bool is_lock_site(const struct sights *s, const struct sight *of, size_t waits, size_t releases)
+ * its caller, when the method is too short or, in a brief scenario, folded. So a method without waits needs many of the
+ * releases. */
+static bool is_lock_site(const struct sights *s, const struct sight *of, size_t waits, size_t releases, bool is_brief)
 {
-    if (of->object == LEARN_NONE)
+    if (of->object == LEARN_NONE || (is_brief && !waits))
         return false;
     if (waits * 50 > count_sights(s, of->object, false))
         return true;
@@ -160,7 +161,7 @@ void sim_learn_find_sites(struct learn_writer *w)
         size_t waits, releases;
         uint64_t before = most_frequent(&s, &at, false, first, &waits);
         uint64_t after = most_frequent(&s, &at, true, first, &releases);
-        if (is_lock_site(&s, first, waits, releases))
+        if (is_lock_site(&s, first, waits, releases, w->plan->least_ns > 0))
             w->sites[w->site_count++] = (struct learn_lock_site){first->method, first->object, before, after};
     }
     w->failed |= s.failed;

@@ -147,7 +147,7 @@ static void put_next_post(struct learn_writer *w, const struct learn_posted *p, 
         sim_text_put(body, "    post");
         sim_learn_put_name(body, p->key);
         sim_text_put(body, " to queue_%u after", p->group);
-        sim_learn_put_sample(body, gaps, count, 0);
+        sim_learn_put_sample(w, body, gaps, count, 0);
         sim_text_put(body, "\n");
     }
     free(gaps);

@@ -89,7 +89,7 @@ static void put_timeout_sample(struct learn_writer *w, const struct learn_slot *
     if (!w->plan->tuning->timed[s->what])
         keep_timeouts(s, subset, sample);
     sim_text_put(body, " timeout");
-    sim_learn_put_sample(body, sample->ns, sample->ns_count, w->plan->tuning->shift_ns[s->sub]);
+    sim_learn_put_sample(w, body, sample->ns, sample->ns_count, w->plan->tuning->shift_ns[s->sub]);
     sim_text_put(body, "\n");
 }
 
@@ -129,7 +129,7 @@ static void put_wait_op(struct learn_writer *w, const struct learn_slot *s, stru
         if (!form->is_same)
             w->plan->losses.as_others[s->sub] += sample->ns_count;
         sim_text_put(body, "%s", form->text ? form->text : "sleep");
-        sim_learn_put_sample(body, sample->ns, sample->ns_count,
+        sim_learn_put_sample(w, body, sample->ns, sample->ns_count,
                              w->plan->tuning->shift_ns[form->text ? s->sub : (uint32_t)STROBE_KIND_SLEEP]);
         sim_text_put(body, "\n");
     }
@@ -180,7 +180,7 @@ static void put_mark(struct learn_writer *w, const struct learn_slot *s, struct 
         break;
     case LEARN_MARK_GC:
         sim_text_put(body, "%*sgc takes", indent, "");
-        sim_learn_put_sample(body, sample->ns, sample->ns_count, 0);
+        sim_learn_put_sample(w, body, sample->ns, sample->ns_count, 0);
         break;
     case LEARN_MARK_WAKE:
         if (!o || w->plan->tuning->timed[s->what])
@@ -237,7 +237,7 @@ static void put_call(struct learn_writer *w, const struct learn_node *n, const s
         w->plan->losses.methods++;
         w->plan->losses.method_ns += sample->sum_ns;
         sim_text_put(body, "%*scompute", indent, "");
-        sim_learn_put_sample(body, sample->ns, sample->ns_count, 0);
+        sim_learn_put_sample(w, body, sample->ns, sample->ns_count, 0);
         sim_text_put(body, "\n");
         return;
     }
@@ -299,7 +299,7 @@ static void put_computed_part(struct learn_writer *w, const struct learn_slot *s
         for (size_t i = 0; i < sample.ns_count; i++)
             sample.ns[i] = (uint64_t)((double)sample.ns[i] * part + 0.5);
         sim_text_put(body, "%*scompute", indent, "");
-        sim_learn_put_sample(body, sample.ns, sample.ns_count, 0);
+        sim_learn_put_sample(w, body, sample.ns, sample.ns_count, 0);
         sim_text_put(body, "\n");
     }
     free_slot_sample(&sample);
@@ -311,7 +311,7 @@ static void put_slot_once(struct learn_writer *w, const struct learn_node *n, co
     switch (s->kind) {
     case LEARN_SLOT_COMPUTE:
         sim_text_put(body, "%*scompute", indent, "");
-        sim_learn_put_sample(body, sample->ns, sample->ns_count, 0);
+        sim_learn_put_sample(w, body, sample->ns, sample->ns_count, 0);
         sim_text_put(body, "\n");
         break;
     case LEARN_SLOT_CALL: put_call(w, n, s, subset, sample, body, indent); break;
@@ -330,6 +330,8 @@ static void put_slot(struct learn_writer *w, const struct learn_node *n, const s
         return;
     if (!sample_slot(s, subset, &sample)) {
         w->failed = true;
+    } else if (s->kind != LEARN_SLOT_MARK && sample.sum_ns < w->plan->least_ns) {
+        w->plan->losses.left_out_ns += sample.sum_ns;
     } else if (sample.instances) {
         uint64_t all = subset.count, some = sample.instances;
         bool is_choice = some<all, repeats = sample.ns_count> sample.instances;
@@ -343,7 +345,7 @@ static void put_slot(struct learn_writer *w, const struct learn_node *n, const s
         }
         if (repeats) {
             sim_text_put(body, "%*srepeat", indent, "");
-            sim_learn_put_counts(body, sample.counts, sample.instances);
+            sim_learn_put_counts(w, body, sample.counts, sample.instances);
             sim_text_put(body, " {\n");
             indent += LEARN_INDENT;
         }

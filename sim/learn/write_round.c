@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUND_PARTS_MAX = 32, ROUND_SINGLES_MAX = 256, ROUND_INSTANCES_LEAST = 8, ROUND_INDENT = 4 };
+enum { ROUND_INSTANCES_LEAST = 8, ROUND_INDENT = 4 };
 
 /* ---- division by duration ---- */
 
@@ -69,7 +69,7 @@ static bool depends_on_parts(const struct learn_node *n, double together, double
 static void put_parts(struct learn_writer *w, const struct learn_node *n, const struct round_length *sorted,
                       bool single, struct sim_text *body, int indent)
 {
-    uint32_t most = single ? ROUND_SINGLES_MAX : ROUND_PARTS_MAX;
+    uint32_t most = single ? w->plan->singles_most : w->plan->parts_most;
     uint32_t parts = n->instances < most ? n->instances : most;
     bool *in = calloc(n->instances, sizeof *in);
     w->failed |= !in;
@@ -100,14 +100,14 @@ void sim_learn_put_round(struct learn_writer *w, const struct learn_node *n, boo
     struct round_length *slot = malloc((n->instances + 1) * sizeof *slot);
     bool was_divided = w->is_divided;
     w->failed |= !all || !slot;
-    if (!w->failed && !was_divided) {
+    if (!w->failed && !was_divided && w->plan->parts_most > 1) {
         double apart = sum_lengths(n, all, slot);
         w->is_divided = (always && n->instances >= ROUND_INSTANCES_LEAST) ||
                         depends_on_parts(n, variance_of(all, n->instances), apart);
     }
     if (!w->failed && w->is_divided && !was_divided) {
         qsort(all, n->instances, sizeof *all, compare_lengths);
-        put_parts(w, n, all, always && w->a->is_sampled, body, indent);
+        put_parts(w, n, all, always && w->a->is_sampled && w->plan->singles_most, body, indent);
     } else if (!w->failed) {
         sim_learn_put_body(w, n, (struct learn_subset){NULL, n->instances}, body, indent);
     }
@@ -237,6 +237,7 @@ static void divide_thread(struct rounds *r, const struct learn_app *a, const str
     begin = begin > span->begin_ns ? begin : span->begin_ns;
     r->before[r->before_count++] = (struct learn_span){span->begin_ns, begin, span->call, span->child};
     const struct learn_item *last = NULL;
+    uint64_t from = begin;
     bool is_wait = by->kind == LEARN_SLOT_WAIT;
     for (size_t k = 0; k < items->count; k++) {
         const struct learn_item *i = &items->items[k];
@@ -248,8 +249,12 @@ static void divide_thread(struct rounds *r, const struct learn_app *a, const str
         }
         last = parts_rounds(i) ? i : last;
     }
-    if (r->count - first < 2 && span->end_ns > begin)
+    if (r->count - first < 2 && span->end_ns > begin) {
         add_round(r, a, span->call, begin, span->end_ns);
+    } else if (span->end_ns > begin && span->end_ns - begin > begin - from) {
+        r->count = first; /* the thread repeats nothing for most of its life */
+        add_round(r, a, span->call, from, span->end_ns);
+    }
 }
 
 static void divide_threads(struct learn_writer *w, const struct learn_span *spans, uint32_t count, struct rounds *r)
@@ -270,6 +275,8 @@ static void divide_threads(struct learn_writer *w, const struct learn_span *span
         divide_thread(r, w->a, &spans[i], &items, by, repeated.count == 1 || by->runs < 3 * (uint64_t)count);
         r->per_thread[i] = r->count - first;
     }
+    if (r->count == count) /* no thread has more than one round */
+        r->count = 0;
     free(items.items);
     free(repeated.list);
 }
@@ -296,7 +303,7 @@ static void put_rounds(struct learn_writer *w, uint32_t name, const struct learn
         sim_learn_put_body(w, &before, (struct learn_subset){NULL, count}, body, ROUND_INDENT);
         if (ended_threads(w->a, spans, count) * 2 > count) {
             sim_text_put(body, "    repeat");
-            sim_learn_put_counts(body, r->per_thread, count);
+            sim_learn_put_counts(w, body, r->per_thread, count);
         } else {
             sim_text_put(body, "    forever");
         }

@@ -71,7 +71,8 @@ void sim_learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time
         sim_text_put(t, ")");
 }
 
-void sim_learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_t shift_ns)
+void sim_learn_put_sample(const struct learn_writer *w, struct sim_text *t, uint64_t *sample, size_t count,
+                          int64_t shift_ns)
 {
     struct sim_fit fit;
     for (size_t i = 0; i < count; i++) {
@@ -80,12 +81,13 @@ void sim_learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, in
         sample[i] = sample[i] < SIM_TIME_MAX_NS ? sample[i] : SIM_TIME_MAX_NS;
     }
     sim_fit_sample(sample, count, &fit);
+    sim_fit_shorten(&fit, w->plan->list_most);
     fit.a += fit.kind == SIM_DIST_UNIFORM && !fit.a; /* a timeout of 0 has another meaning */
     sim_learn_put_fit(t, &fit, true);
 }
 
 /* Counts have no fractions: uniform, or the values that occur. */
-void sim_learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count)
+void sim_learn_put_counts(const struct learn_writer *w, struct sim_text *t, uint64_t *counts, size_t count)
 {
     struct sim_fit fit;
     for (size_t i = 0; i < count; i++)
@@ -96,6 +98,7 @@ void sim_learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count)
         for (uint32_t i = 0; i < fit.count; i++)
             fit.values[i] = counts[(2 * i + 1) * count / (2 * (size_t)fit.count)];
     }
+    sim_fit_shorten(&fit, w->plan->list_most);
     sim_learn_put_fit(t, &fit, false);
 }
 

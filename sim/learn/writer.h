@@ -69,8 +69,9 @@ void sim_learn_put_time(struct sim_text *t, uint64_t ns);
 void sim_learn_put_fit(struct sim_text *t, const struct sim_fit *f, bool is_time);
 
 /* Fits the sample, shifted by -shift_ns, and puts the distribution. Sorts and changes the sample. */
-void sim_learn_put_sample(struct sim_text *t, uint64_t *sample, size_t count, int64_t shift_ns);
-void sim_learn_put_counts(struct sim_text *t, uint64_t *counts, size_t count);
+void sim_learn_put_sample(const struct learn_writer *w, struct sim_text *t, uint64_t *sample, size_t count,
+                          int64_t shift_ns);
+void sim_learn_put_counts(const struct learn_writer *w, struct sim_text *t, uint64_t *counts, size_t count);
 
 /* Makes a key for one more method of that name. */
 void sim_learn_new_key(struct learn_writer *w, uint32_t name, char *key);

@@ -27,8 +27,7 @@ round_trip() {
     verdict "$name" "$(grep -v '^|' <<<"$said")"
 }
 
-round_trip learnt_scenarios_are_near short.txt --duration 400ms --replays 2 \
-    fixtures/scenarios/{event_loop,lock_convoy,io_storm}.scn
+round_trip learnt_scenarios_of_short_runs_are_near short.txt -j "$(nproc)" --duration 100ms --replays 1
 [[ -z ${FULL:-} ]] || round_trip learnt_scenarios_of_all_fixtures_are_near full.txt -j "$(nproc)"
 
 cd "$work" || exit 2
@@ -64,6 +63,25 @@ if wanted the_table_has_each_statistic; then
     done
     verdict the_table_has_each_statistic "$fault"
 fi
+if wanted a_brief_scenario_is_short_and_plays; then
+    sed 's/^duration.*/duration 300ms/; /^expect/d' "$home/fixtures/scenarios/album.scn" >album.scn
+    "$lab" run album.scn -o album >/dev/null
+    run "$lab" learn album/session.strobe -o brief.scn --lines 120 --replays 1
+    fault=$(head -c 300 err)
+    (($(wc -l <brief.scn) <= 120)) || fault+=" it has $(wc -l <brief.scn) lines"
+    grep -q ' contexts of methods' out || fault+=' it does not say what was folded'
+    "$lab" run brief.scn --policy none >/dev/null 2>err || fault+=" not played: $(head -c 300 err)"
+    verdict a_brief_scenario_is_short_and_plays "$fault"
+fi
+# The replay has the captured run's seed. It differs by what the engine's own work cost in the captured run.
+if wanted a_check_separates_the_captured_scenario_from_another; then
+    run "$lab" learn capture/truth.pftrace --check convoy.scn --replays 1
+    fault=$(head -c 300 err)
+    grep -q 'total variation 0\.' out || fault+=" of the captured one it said: $(head -c 300 out)"
+    run "$lab" learn capture/truth.pftrace --check "$home/fixtures/scenarios/event_loop.scn" --replays 1
+    grep -qE 'total variation [0-9]{2,3}\.' out || fault+=" of another one it said: $(head -c 300 out)"
+    verdict a_check_separates_the_captured_scenario_from_another "$fault"
+fi
 if wanted no_replay_prints_no_distance; then
     run "$lab" learn capture/session.strobe -o quiet.scn --replays 0
     verdict no_replay_prints_no_distance "$(grep variation out)"
@@ -92,6 +110,9 @@ refuses noise 'noise: expected a session' noise -o none.scn
 refuses a_cut_trace 'cut.pftrace: byte' cut.pftrace -o none.scn
 refuses a_second_file_that_is_none 'noise: expected a session' capture/session.strobe noise -o none.scn
 refuses a_name_that_is_no_word '--name' capture/session.strobe -o none.scn --name 'a b'
+refuses too_few_lines '--lines 39' capture/session.strobe -o none.scn --lines 39
+refuses a_check_with_output '--check' capture/session.strobe -o none.scn --check convoy.scn
+refuses a_check_of_a_missing_scenario 'nowhere.scn' capture/session.strobe --check nowhere.scn
 refuses too_many_cores '--cores 65' capture/session.strobe -o none.scn --cores 65
 echo mine >there.scn
 refuses a_scenario_that_is_there 'there.scn' capture/session.strobe -o there.scn --replays 0

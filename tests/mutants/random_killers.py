@@ -145,6 +145,8 @@ DIRECTORIES = {
     "sim/genuine/cutils": ["unit/art/test_atrace", *CONTRACT],
     "sim/kernel": ["sim/kernel/test_*", *PLAYED],
     "sim/learn": ["sim/learn/test_*", "suite learn"],
+    "sim/learn/calls": ["sim/learn/test_*", "suite learn"],
+    "sim/page": ["sim/page/test_*", "suite html"],
     "sim/player": ["sim/play/test_real*", "suite virtual", "suite mach"],
     "sim/player/dex": ["sim/play/test_dex", "suite virtual"],
     "sim/player/mach": ["suite mach"],

@@ -2,7 +2,7 @@
  * the parser accepts, or in one line that states the error. Input: the trace. */
 #include "engine/base/error.h"
 #include "sim/app/scenario.h"
-#include "sim/learn/capture.h"
+#include "sim/learn/calls/capture.h"
 #include "sim/learn/learn.h"
 #include "tests/fuzz/support/bytes.h"
 
@@ -43,7 +43,7 @@ static void check_scenario(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct sim_learn_options options = {.name = "fuzzed"};
+    struct sim_learn_options options = {.name = "fuzzed", .lines = bytes % 2 ? 40 : 0};
     struct strobe_error error = {""};
     struct sim_tracks capture;
     struct sim_learnt learnt = {0};

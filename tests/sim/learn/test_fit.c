@@ -130,9 +130,25 @@ static void a_percentile_is_the_value_above_its_share(void **state)
     assert_int_equal(sim_fit_percentile(sorted, 0, 0.5), 0);
 }
 
+static void a_shorter_list_keeps_the_mean(void **state)
+{
+    (void)state;
+    struct sim_fit f = {.kind = SIM_DIST_LIST, .count = 8, .values = {10, 20, 30, 40, 50, 60, 70, 400}};
+    uint64_t sum = 0;
+    sim_fit_shorten(&f, 4);
+    assert_int_equal(f.count, 4);
+    for (uint32_t i = 0; i < f.count; i++)
+        sum += f.values[i];
+    assert_int_equal(sum * 2, 680);
+    assert_int_equal(f.values[3], 235);
+    sim_fit_shorten(&f, 9);
+    assert_int_equal(f.count, 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shorter_list_keeps_the_mean),
         cmocka_unit_test(an_exponential_sample_is_found),
         cmocka_unit_test(a_lognormal_sample_is_found),
         cmocka_unit_test(a_uniform_sample_is_found),

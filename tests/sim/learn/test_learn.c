@@ -43,10 +43,10 @@ static struct sim_wait timed_wait(enum strobe_kind kind, uint64_t begin_ns, uint
         .begin_ns = begin_ns, .end_ns = end_ns, .kind = kind, .waker = SIM_NOBODY, .release_ns = end_ns};
 }
 
-/* Learns; the text is the caller's. */
-static char *learnt_text(const struct sim_tracks *t, uint32_t replays)
+/* Learns a scenario of at most so many lines (0: any); the text is the caller's. */
+static char *learnt_lines(const struct sim_tracks *t, uint32_t replays, uint32_t lines)
 {
-    struct sim_learn_options options = {.name = "made", .cores = 2, .replays = replays};
+    struct sim_learn_options options = {.name = "made", .cores = 2, .replays = replays, .lines = lines};
     struct sim_learnt learnt;
     struct strobe_error error = {""};
     if (sim_learn(t, 1, &options, &learnt, &error) != STROBE_OK)
@@ -55,6 +55,11 @@ static char *learnt_text(const struct sim_tracks *t, uint32_t replays)
     sim_learnt_free(&learnt);
     assert_non_null(text);
     return text;
+}
+
+static char *learnt_text(const struct sim_tracks *t, uint32_t replays)
+{
+    return learnt_lines(t, replays, 0);
 }
 
 static void assert_has(const char *text, const char *part)
@@ -260,6 +265,112 @@ static void a_replay_of_what_was_played_has_its_statistics(void **state)
     sim_scenario_free(s);
 }
 
+/* Forty methods of 20 us each and one of 4 ms, ten times. */
+static void a_brief_scenario_keeps_the_methods_with_time(void **state)
+{
+    (void)state;
+    struct sim_tracks t;
+    char name[32];
+    open_tracks(&t, 1);
+    sim_track_call(&t, 0, 0, sim_tracks_name(&t, "Ui.run"), SIM_CALL_METHOD);
+    for (uint64_t round = 0; round < 10; round++) {
+        uint64_t at = round * 10 * MS;
+        make_call(&t, 0, "Ui.work", at, at + 4 * MS);
+        for (uint64_t i = 0; i < 40; i++) {
+            snprintf(name, sizeof name, "Tiny.%llu", (unsigned long long)i);
+            make_call(&t, 0, name, at + 4 * MS + i * 20 * US, at + 4 * MS + (i + 1) * 20 * US);
+        }
+        make_wait(&t, 0, "[sleep]", timed_wait(STROBE_KIND_SLEEP, at + 5 * MS, at + 10 * MS));
+    }
+    sim_track_return(&t, 0, 100 * MS, false);
+    sim_track_end(&t, 0, 100 * MS);
+    t.end_ns = 100 * MS;
+    char *whole = learnt_text(&t, 0), *brief = learnt_lines(&t, 0, 40);
+    unsigned lines = 0;
+    for (const char *c = brief; *c; c++)
+        lines += *c == '\n';
+    assert_true(lines <= 40);
+    assert_has(whole, "method Tiny.17");
+    assert_lacks(brief, "Tiny.17");
+    assert_has(brief, "call Ui.work");
+    assert_has(brief, "sleep 5ms");
+    free(whole);
+    free(brief);
+    sim_tracks_close(&t);
+}
+
+/* Android's loop polls in a native method of MessageQueue.next, and dispatches messages itself. */
+static void methods_around_a_poll_are_part_of_the_loop(void **state)
+{
+    (void)state;
+    struct sim_tracks t;
+    open_tracks(&t, 1);
+    sim_track_call(&t, 0, 0, sim_tracks_name(&t, "Ui.main"), SIM_CALL_METHOD);
+    sim_track_call(&t, 0, 0, sim_tracks_name(&t, "Looper.loop"), SIM_CALL_METHOD);
+    for (uint64_t i = 0; i < 20; i++) {
+        uint64_t at = i * 10 * MS;
+        struct sim_wait poll = timed_wait(STROBE_KIND_POLL, at, at + 7 * MS);
+        poll.what = 5;
+        sim_track_call(&t, 0, at, sim_tracks_name(&t, "Queue.next"), SIM_CALL_METHOD);
+        sim_track_call(&t, 0, at, sim_tracks_name(&t, "Queue.pollOnce"), SIM_CALL_METHOD);
+        make_wait(&t, 0, "[poll]", poll);
+        sim_track_return(&t, 0, at + 7 * MS, false);
+        sim_track_return(&t, 0, at + 7 * MS, false);
+        make_call(&t, 0, "Ui.draw", at + 7 * MS, at + 10 * MS);
+    }
+    sim_track_return(&t, 0, 200 * MS, false);
+    sim_track_return(&t, 0, 200 * MS, false);
+    sim_track_end(&t, 0, 200 * MS);
+    t.end_ns = 200 * MS;
+    char *text = learnt_text(&t, 0);
+    assert_has(text, "call Looper.loop");
+    assert_has(text, "loop queue_0");
+    assert_has(text, "method Ui.draw");
+    assert_lacks(text, "Queue.");
+    free(text);
+    sim_tracks_close(&t);
+}
+
+/* The capture's end cuts a wait for a condition, so its condition is unknown. */
+static void a_wait_for_an_unknown_condition_keeps_its_kind(void **state)
+{
+    (void)state;
+    struct sim_tracks t;
+    open_tracks(&t, 2);
+    add_sleeper(&t, 0, 10);
+    sim_track_call(&t, 1, 0, sim_tracks_name(&t, "Pool.run"), SIM_CALL_METHOD);
+    make_wait(&t, 1, "[cond wait]", timed_wait(STROBE_KIND_COND, 1 * MS, 100 * MS));
+    sim_track_return(&t, 1, 100 * MS, false);
+    sim_track_end(&t, 1, 100 * MS);
+    char *text = learnt_text(&t, 0);
+    assert_has(text, "wait cond_0 holding");
+    assert_has(text, "timeout 99ms");
+    free(text);
+    sim_tracks_close(&t);
+}
+
+/* Files are opened one after the other in the first 10 ms; the work of 90 ms follows. */
+static void work_after_what_repeats_is_not_left_out(void **state)
+{
+    (void)state;
+    struct sim_tracks t;
+    open_tracks(&t, 1);
+    sim_track_call(&t, 0, 0, sim_tracks_name(&t, "Tool.main"), SIM_CALL_METHOD);
+    for (uint64_t i = 0; i < 5; i++)
+        make_wait(&t, 0, "[open]", timed_wait(STROBE_KIND_OPEN, (2 * i + 1) * MS, (2 * i + 2) * MS));
+    make_call(&t, 0, "Tool.first", 20 * MS, 50 * MS);
+    make_call(&t, 0, "Tool.second", 60 * MS, 95 * MS);
+    sim_track_return(&t, 0, 100 * MS, false);
+    sim_track_end(&t, 0, 100 * MS);
+    t.end_ns = 100 * MS;
+    char *text = learnt_text(&t, 0);
+    assert_has(text, "call Tool.first");
+    assert_has(text, "call Tool.second");
+    assert_has(text, "open takes 1ms");
+    free(text);
+    sim_tracks_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +381,10 @@ int main(void)
         cmocka_unit_test(unseen_time_splits_no_call),
         cmocka_unit_test(names_of_any_text_read_back),
         cmocka_unit_test(equal_captures_give_equal_text),
+        cmocka_unit_test(a_brief_scenario_keeps_the_methods_with_time),
+        cmocka_unit_test(methods_around_a_poll_are_part_of_the_loop),
+        cmocka_unit_test(a_wait_for_an_unknown_condition_keeps_its_kind),
+        cmocka_unit_test(work_after_what_repeats_is_not_left_out),
         cmocka_unit_test(a_replay_of_what_was_played_has_its_statistics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

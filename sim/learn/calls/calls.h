@@ -7,13 +7,15 @@
  *
  * Times are in ns since the begin of the capture. All arrays are in an order that follows from the input alone.
  * Allocates; not thread-safe. */
-#ifndef STROBE_SIM_LEARN_CALLS_H
-#define STROBE_SIM_LEARN_CALLS_H
+#ifndef STROBE_SIM_LEARN_CALLS_CALLS_H
+#define STROBE_SIM_LEARN_CALLS_CALLS_H
 
 #include "engine/util/idmap.h"
 #include "sim/score/tracks.h"
 
 #define LEARN_NONE UINT32_MAX
+
+enum { LEARN_RUNS = 4 };
 
 struct learn_call {
     uint64_t begin_ns, end_ns;
@@ -88,6 +90,7 @@ struct learn_app {
     bool *joins;        /* by two groups, the waiter's first: it waits for the end of threads of the second */
     uint64_t end_ns;    /* of the captures, on average */
     uint64_t thread_ns; /* lives of all threads */
+    uint32_t runs;      /* of equal items in a method that are slots of their own: see node.h */
     bool is_sampled;    /* the captures lack spans on processors: they show samples, not all calls */
     bool failed;        /* out of memory */
 };

@@ -1,4 +1,4 @@
-#include "sim/learn/capture_trace.h"
+#include "sim/learn/calls/capture_trace.h"
 #include "engine/base/error_format.h"
 
 #include "engine/trace/import/perfetto/import_perfetto.h"

@@ -1,5 +1,5 @@
 /* Objects that threads wait for, and marks: releases, posts, starts of threads and collections. */
-#include "sim/learn/calls.h"
+#include "sim/learn/calls/calls.h"
 
 #include "engine/util/array.h"
 #include "engine/util/idmap.h"
@@ -15,6 +15,12 @@ static bool kind_has_object(enum strobe_kind kind)
 {
     return kind == STROBE_KIND_MUTEX || kind == STROBE_KIND_RWLOCK || kind == STROBE_KIND_MONITOR ||
            kind == STROBE_KIND_COND || kind == STROBE_KIND_SEM || kind == STROBE_KIND_PARK || kind == STROBE_KIND_POLL;
+}
+
+/* A wait that the capture's end cuts has no object there. Such waits of a kind are at one object, which wakes none. */
+static bool has_known_object(const struct sim_wait *w)
+{
+    return w->what || w->kind == STROBE_KIND_PARK || w->kind == STROBE_KIND_COND || w->kind == STROBE_KIND_SEM;
 }
 
 uint32_t sim_learn_object_of(const struct learn_app *a, uint32_t capture, const struct sim_wait *w)
@@ -393,7 +399,7 @@ bool sim_learn_app_mark(struct learn_app *a)
         return false;
     for (uint32_t i = 0; i < a->call_count; i++) {
         const struct sim_wait *w = sim_learn_wait_of(a, &a->calls[i]);
-        if (w && kind_has_object(w->kind) && (w->what || w->kind == STROBE_KIND_PARK) &&
+        if (w && kind_has_object(w->kind) && has_known_object(w) &&
             a->threads[a->calls[i].thread].group != LEARN_NONE && !add_object(a, &a->calls[i], w))
             return false;
     }

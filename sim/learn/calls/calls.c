@@ -1,7 +1,8 @@
-#include "sim/learn/calls.h"
+#include "sim/learn/calls/calls.h"
 
 #include "engine/trace/model/function_tree.h"
 #include "engine/util/array.h"
+#include "sim/learn/calls/fold.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -449,9 +450,10 @@ bool sim_learn_app_open(struct learn_app *a, const struct sim_tracks *captures, 
         a->end_ns += captures[c].end_ns / count;
     }
     a->threads = calloc(threads + 1, sizeof *a->threads);
-    if (!a->threads || !read_capture_threads(a) || !group_threads(a))
+    if (!a->threads || !read_capture_threads(a) || !group_threads(a) || !sim_learn_hoist_polls(a))
         return false;
     find_loopers(a);
+    a->runs = LEARN_RUNS;
     a->is_sampled = true;
     for (uint32_t i = 0; i < a->thread_count; i++)
         a->is_sampled &= a->threads[i].track->cpu_count == 0;

@@ -1,6 +1,6 @@
-#include "sim/learn/capture.h"
+#include "sim/learn/calls/capture.h"
 #include "engine/base/error_format.h"
-#include "sim/learn/capture_trace.h"
+#include "sim/learn/calls/capture_trace.h"
 
 #include "engine/trace/build/timeline.h"
 

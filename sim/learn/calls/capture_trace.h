@@ -1,7 +1,7 @@
 /* The part of capture.h that reads Perfetto traces. Wakers are matched by tid; a release has the time of the waker's
  * latest event "release" within the wait, or else the wait's end. */
-#ifndef STROBE_SIM_LEARN_CAPTURE_TRACE_H
-#define STROBE_SIM_LEARN_CAPTURE_TRACE_H
+#ifndef STROBE_SIM_LEARN_CALLS_CAPTURE_TRACE_H
+#define STROBE_SIM_LEARN_CALLS_CAPTURE_TRACE_H
 
 #include "engine/base/error.h"
 #include "sim/score/tracks.h"

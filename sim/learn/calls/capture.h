@@ -6,8 +6,8 @@
  * "[runnable]". The lab's true trace has the spans on processors instead (`cpu`). A Perfetto trace has no message ids.
  *
  * Reading half: allocates. Every value of the file is checked. */
-#ifndef STROBE_SIM_LEARN_CAPTURE_H
-#define STROBE_SIM_LEARN_CAPTURE_H
+#ifndef STROBE_SIM_LEARN_CALLS_CAPTURE_H
+#define STROBE_SIM_LEARN_CALLS_CAPTURE_H
 
 #include "engine/base/error.h"
 #include "sim/score/tracks.h"
