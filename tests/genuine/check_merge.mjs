@@ -232,26 +232,37 @@ for (const [name, inputs, which, lives] of [
 // The scheduling of a session's threads: a text that the threads' own times make, and the processor's states.
 {
   const found = [];
-  load(fs.readFileSync(file('part0')), found, 'part0');
+  load(fs.readFileSync(file('part2')), found, 'part2');
   const threads = tp.query(`select tid, min(ts) as a, max(ts + dur) as b from slice join thread_track t on t.id = track_id
-    join thread using (utid) group by tid`);
+    join thread using (utid) group by tid order by a`);
   const rows = [];
   const stamp = (ns) => `${Math.floor(ns / 1e9)}.${String(ns % 1e9).padStart(9, '0')}`;
   threads.forEach(({tid, a, b}, cpu) => {
     const to = (at, prev, state, next) => rows.push([at, `x-${prev} (-----) [${String(cpu).padStart(3, '0')}] d..2 ${stamp(at)}: ` +
       `sched_switch: prev_comm=x prev_pid=${prev} prev_prio=120 prev_state=${state} ==> next_comm=x next_pid=${next} next_prio=120`]);
     let at = a - 1000000;
+    const step = Math.max(700001, Math.ceil((b - a) / 300));
+    // All threads but the first start 5 ms after the scenario's begin.
+    const begin = threads[0].a + 2000000;
+    if (cpu)
+      rows.push([begin, `x-${threads[0].tid} (-----) [${String(cpu).padStart(3, '0')}] d..2 ${stamp(begin)}: ` +
+        `task_newtask: pid=${tid} comm=x clone_flags=3d0f00 oom_score_adj=0`]);
     for (let i = 0; at < b; i++) {
       to(at, 0, 'R', tid);
-      to(at += 700001 + 1000 * (i % 7), tid, ['S', 'D', 'R'][i % 3], 0);
+      to(at += step + 1000 * (i % 7), tid, ['S', 'D', 'R'][i % 3], 0);
       if (i % 3 < 2) rows.push([at += 300000, `w-1 (1) [030] d..2 ${stamp(at)}: sched_waking: comm=x pid=${tid} prio=120 target_cpu=000`]);
       at += 50000;
     }
   });
   fs.writeFileSync(file('text'), '# clock: boot\n' + rows.sort((v, w) => v[0] - w[0]).map(r => r[1]).join('\n') + '\n');
-  merge(sessions[0], '--system', file('text'));
+  merge(sessions[2], '--system', file('text'));
   load(fs.readFileSync(file('merged')), found, 'merged');
   found.push(...slicesLackStates(tp, ['running', 'sleeping', 'uninterruptible', 'runnable']));
   say('merged: slices say how their thread was scheduled', found);
+  const twice = tp.query(`select tid, count(*) as n from thread where tid in (${threads.map(t => t.tid)}) group by tid having n > 1`);
+  const apart = tp.query(`select tid from thread where utid in (select utid from thread_track join slice on track_id = thread_track.id)
+    and utid not in (select utid from sched_slice)`);
+  say('merged: a thread that begins in the middle is one thread in slices and scheduling', threads.length < 2 ? ['one thread only'] :
+    [...twice.map(t => `${t.n} threads ${t.tid}`), ...apart.map(t => `thread ${t.tid} is never scheduled`)]);
 }
 if (failed) process.exitCode = 1;

@@ -66,14 +66,17 @@ static uint64_t new_track(struct perfetto *w)
     return strobe_perfetto_track(w->key, w->next_track++);
 }
 
-/* Begins the descriptor of a process or thread. Its time lets a reader distinguish processes that had one pid in turn,
- * for example before and after an exec: without it, trace processor gives the earlier one no name. */
-static uint8_t *open_timed_descriptor(struct perfetto *w, size_t bytes, uint8_t **packet, uint8_t **descriptor)
+/* Begins the descriptor of a process or thread that began at `ns`. The time lets a reader tell processes apart that had
+ * one pid in turn, for example before and after an exec: without it, trace processor gives the earlier one no name. A
+ * time before the thread's begin separates the thread from its scheduling: where a system trace has the begin of the
+ * thread, a reader begins another one there. */
+static uint8_t *open_timed_descriptor(struct perfetto *w, uint64_t ns, size_t bytes, uint8_t **packet,
+                                      uint8_t **descriptor)
 {
     uint8_t *p = strobe_packets_room(&w->packets, bytes);
     p = *packet = pb_open(p, TRACE_PACKET);
     p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
-    p = pb_uint(p, PACKET_TIMESTAMP, w->begin_ns);
+    p = pb_uint(p, PACKET_TIMESTAMP, ns);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
     return *descriptor = pb_open(p, PACKET_TRACK_DESCRIPTOR);
 }
@@ -95,7 +98,7 @@ static void describe_process(struct perfetto *w)
     strobe_packets_end(&w->packets, packet, p);
 
     uint8_t *d;
-    p = open_timed_descriptor(w, 8192, &packet, &d);
+    p = open_timed_descriptor(w, w->begin_ns, 8192, &packet, &d);
     p = pb_uint(p, 1, w->process_track = new_track(w));
     p = pb_uint(p, 11, 3);
     uint8_t *process = p = pb_open(p, 3);
@@ -111,7 +114,8 @@ static void describe_process(struct perfetto *w)
 
 static void describe_thread(struct perfetto *w, const struct strobe_reader_thread *t, uint64_t track)
 {
-    uint8_t *packet, *d, *p = open_timed_descriptor(w, EVENT_BYTES_MAX, &packet, &d);
+    uint64_t begin_ns = strobe_reader_ns(w->reader, t->start_ticks);
+    uint8_t *packet, *d, *p = open_timed_descriptor(w, begin_ns, EVENT_BYTES_MAX, &packet, &d);
     p = pb_uint(p, 1, track);
     p = pb_uint(p, 5, w->process_track);
     if (w->how.separate)
