@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { EVENT_BYTES_MAX = STROBE_PACKETS_EVENT_BYTES, SOURCE_BYTES_MAX = 64 }; /* without their texts */
+enum { DESCRIPTOR_BYTES_MAX = 8192 };
 
 struct perfetto {
     struct strobe_sink sink;
@@ -24,7 +25,7 @@ struct perfetto {
 
     /* The process being written. */
     uint64_t key; /* key of the process, see perfetto_ids.h */
-    uint32_t tracks_sequence, samples_sequence;
+    uint32_t tracks_sequence, threads_sequence, samples_sequence;
     uint64_t process_track;
     uint64_t begin_ns;                                       /* where all clocks start */
     uint64_t series_track[STROBE_SERIES_COUNT], hitch_track; /* 0 = not described yet */
@@ -70,12 +71,12 @@ static uint64_t new_track(struct perfetto *w)
  * one pid in turn, for example before and after an exec: without it, trace processor gives the earlier one no name. A
  * time before the thread's begin separates the thread from its scheduling: where a system trace has the begin of the
  * thread, a reader begins another one there. */
-static uint8_t *open_timed_descriptor(struct perfetto *w, uint64_t ns, size_t bytes, uint8_t **packet,
+static uint8_t *open_timed_descriptor(struct perfetto *w, uint32_t sequence, uint64_t ns, uint8_t **packet,
                                       uint8_t **descriptor)
 {
-    uint8_t *p = strobe_packets_room(&w->packets, bytes);
+    uint8_t *p = strobe_packets_room(&w->packets, DESCRIPTOR_BYTES_MAX);
     p = *packet = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->tracks_sequence);
+    p = pb_uint(p, PACKET_SEQUENCE, sequence);
     p = pb_uint(p, PACKET_TIMESTAMP, ns);
     p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_BOOT);
     return *descriptor = pb_open(p, PACKET_TRACK_DESCRIPTOR);
@@ -98,7 +99,7 @@ static void describe_process(struct perfetto *w)
     strobe_packets_end(&w->packets, packet, p);
 
     uint8_t *d;
-    p = open_timed_descriptor(w, w->begin_ns, 8192, &packet, &d);
+    p = open_timed_descriptor(w, w->tracks_sequence, w->begin_ns, &packet, &d);
     p = pb_uint(p, 1, w->process_track = new_track(w));
     p = pb_uint(p, 11, 3);
     uint8_t *process = p = pb_open(p, 3);
@@ -112,10 +113,12 @@ static void describe_process(struct perfetto *w)
     strobe_packets_end(&w->packets, packet, p);
 }
 
+/* Descriptors of threads have a sequence of their own: trace processor takes the last one's thread for one that all
+ * events of its sequence belong to, from the first of them on. */
 static void describe_thread(struct perfetto *w, const struct strobe_reader_thread *t, uint64_t track)
 {
     uint64_t begin_ns = strobe_reader_ns(w->reader, t->start_ticks);
-    uint8_t *packet, *d, *p = open_timed_descriptor(w, begin_ns, EVENT_BYTES_MAX, &packet, &d);
+    uint8_t *packet, *d, *p = open_timed_descriptor(w, w->threads_sequence, begin_ns, &packet, &d);
     p = pb_uint(p, 1, track);
     p = pb_uint(p, 5, w->process_track);
     if (w->how.separate)
@@ -813,6 +816,7 @@ static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader 
     else if (!w->sequence)
         w->sequence = strobe_perfetto_first_sequence(w->key) - 1;
     w->tracks_sequence = ++w->sequence;
+    w->threads_sequence = ++w->sequence;
     w->samples_sequence = ++w->sequence;
     w->next_track = 1;
     w->begin_ns = strobe_reader_ns(reader, 0);

@@ -44,10 +44,14 @@ struct strobe_perfetto_stats {
     uint64_t raw_bytes;         /* before compression */
 };
 
+/* The sequences of a process besides one for each thread: of the process and its tracks, of threads' descriptors, of
+ * samples, and of scheduling. */
+enum { STROBE_PERFETTO_SEQUENCES = 4 };
+
 /* Ids of one process, when they are not derived from it alone. */
 struct strobe_perfetto_ids {
     uint64_t salt;           /* 0 = none; else it makes all ids of tracks and flows others */
-    uint32_t first_sequence; /* the process has as many sequences as threads, and three more */
+    uint32_t first_sequence; /* the first of STROBE_PERFETTO_SEQUENCES and one for each thread */
     uint32_t id_offset;      /* added to the ids of the process and its threads; such threads have no states */
 };
 

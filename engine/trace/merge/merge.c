@@ -261,7 +261,8 @@ static int choose_ids(struct merge *m, const struct strobe_merge_session *s, str
     *ids = (struct strobe_perfetto_ids){.id_offset = s->id_offset};
     while (is_track_taken(m, key))
         key = strobe_mix_pair(s->key, ++ids->salt);
-    ids->first_sequence = take_sequences(m, strobe_perfetto_first_sequence(key), s->threads + 3);
+    ids->first_sequence =
+        take_sequences(m, strobe_perfetto_first_sequence(key), s->threads + STROBE_PERFETTO_SEQUENCES);
     return ids->first_sequence && strobe_idmap_put(&m->processes, strobe_perfetto_track(key, 1), 0, &fresh);
 }
 

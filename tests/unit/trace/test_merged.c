@@ -149,7 +149,7 @@ static void two_traces_share_no_track_and_no_sequence(void **state)
     text = convert(second.file, STROBE_FORMAT_PERFETTO, NULL, &bytes);
     struct ids b = ids_of(text, bytes);
     free(text);
-    assert_true(a.tracks >= 2 && b.tracks >= 2 && a.sequences == 3 && b.sequences == 3);
+    assert_true(a.tracks >= 2 && b.tracks >= 2 && a.sequences == 4 && b.sequences == 4);
     assert_false(share(a.track, a.tracks, b.track, b.tracks));
     assert_false(share(a.sequence, a.sequences, b.sequence, b.sequences));
 }
@@ -181,7 +181,7 @@ static void each_process_has_a_track_and_a_slice_of_its_life(void **state)
     assert_int_equal(ids.pids, 2);
     assert_int_equal(ids.pid[0], first.pid);
     assert_int_equal(ids.pid[1], second.pid);
-    assert_int_equal(ids.sequences, 6);
+    assert_int_equal(ids.sequences, 8);
     assert_non_null(memmem(text, bytes, "/usr/bin/tool one --do", 22));
     free(text);
     text = convert(first.file, STROBE_FORMAT_PERFETTO, &stats, &bytes);

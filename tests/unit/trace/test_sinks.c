@@ -238,6 +238,8 @@ static uint64_t sequence_of(struct cursor packet)
     return id - first + 1;
 }
 
+enum { THREADS = 2, EVENTS = 4 }; /* sequences: of threads' descriptors, and of the only thread's events */
+
 static void look_at_packet(struct cursor packet, struct seen *s)
 {
     struct cursor in;
@@ -247,14 +249,15 @@ static void look_at_packet(struct cursor packet, struct seen *s)
         time = field == 8 ? value : time;
         s->samples += field == 66;
         s->descriptors += field == 60;
+        assert_true(sequence != THREADS || field != 11); /* a reader gives events of this sequence the last thread */
         if (field == 11)
             look_at_event(in, s);
-        if (field == 12 && sequence == 3)
+        if (field == 12 && sequence == EVENTS)
             for (unsigned what; (what = next(&in, &(struct cursor){0}, &value));)
                 s->names += what == 2;
     }
-    assert_true(sequence >= 1 && sequence <= 3);
-    if (sequence == 3)
+    assert_true(sequence >= 1 && sequence <= EVENTS);
+    if (sequence == EVENTS)
         s->time = time > 500 * MS ? 0 : s->time + time;
 }
 
