@@ -30,6 +30,32 @@ static void burn(int rounds)
         sink = sink * 1.0000001 + i;
 }
 
+static volatile sig_atomic_t burnt;
+
+static void burn_in_handler(int s)
+{
+    burn(300000);
+    burnt += s == SIGUSR2;
+}
+
+/* A handler that blocks all signals takes the time. Prints how much of its mask the program reads back. */
+static void run_handlers_that_block_all(void)
+{
+    struct sigaction full = {.sa_handler = burn_in_handler}, before, after;
+    sigfillset(&full.sa_mask);
+    sigaction(SIGUSR2, &full, &before);
+    sigaction(SIGUSR2, NULL, &after);
+    int own = 0, had = 0, mine = 0;
+    for (int s = 1; s <= 64; s++) {
+        own += sigismember(&full.sa_mask, s) == 1 && s != SIGKILL && s != SIGSTOP;
+        had += sigismember(&before.sa_mask, s) == 1;
+        mine += sigismember(&after.sa_mask, s) == 1 && s != SIGKILL && s != SIGSTOP;
+    }
+    for (int i = 0; i < 300; i++)
+        raise(SIGUSR2);
+    printf("in handlers: %d, masks: %d of %d, before %d\n", (int)burnt, mine, own, had);
+}
+
 int main(void)
 {
     char line[4096] = "";
@@ -49,6 +75,7 @@ int main(void)
     }
     puts(line);
 
+    run_handlers_that_block_all();
     sigset_t all, before, now;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

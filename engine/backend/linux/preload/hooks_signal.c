@@ -1,5 +1,6 @@
-/* Signals. The stop signal is removed from every mask and awaited set. A disposition that the program sets for it is
- * stored. It applies to instances that the engine did not send. */
+/* Signals. The stop signal is removed from every mask and awaited set, and from the masks of handlers, except of those
+ * that may run on a small stack of their own (SA_ONSTACK): a second handler may not fit there. A disposition that the
+ * program sets for the stop signal is stored. It applies to instances that the engine did not send. */
 #include "engine/backend/linux/preload/hook.h"
 #include "engine/backend/linux/preload/signals.h"
 
@@ -115,11 +116,36 @@ void strobe_signals_restore(void)
     strobe_preload.host.signal = 0;
 }
 
+/* By number: 1 when the program's handler blocks the stop signal, and the kernel's action lacks it. */
+enum { SIGNALS = 65 };
+static strobe_a32 stop_left_out[SIGNALS];
+
+/* Sets the action of a signal that is not the stop signal. A handler that blocks all signals would never be sampled:
+ * the tick would be taken after its end, and its time would count for the code that it interrupted. */
+static int set_other_action(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)
+{
+    struct sigaction changed;
+    const struct sigaction *action = wanted;
+    bool known = number > 0 && number < SIGNALS, leaves_out = false;
+    bool left_out = known && strobe_load_relaxed(&stop_left_out[number]);
+    if (known && wanted && !(wanted->sa_flags & SA_ONSTACK)) {
+        changed = *wanted;
+        leaves_out = strobe_signals_without_ours(&wanted->sa_mask, &changed.sa_mask) == &changed.sa_mask;
+        action = leaves_out ? &changed : wanted;
+    }
+    int result = strobe_real()->sigaction(number, action, before);
+    if (result == 0 && known && wanted)
+        strobe_store_relaxed(&stop_left_out[number], leaves_out);
+    if (result == 0 && before && left_out && strobe_preload.host.signal)
+        sigaddset(&before->sa_mask, strobe_preload.host.signal);
+    return result;
+}
+
 HOOK(int, sigaction)(int number, const struct sigaction *restrict wanted, struct sigaction *restrict before)
 {
     HOOK_BEGINS;
     if (!is_suspend_signal(number))
-        return strobe_real()->sigaction(number, wanted, before);
+        return set_other_action(number, wanted, before);
     exchange_program_action(wanted, before);
     return 0;
 }
