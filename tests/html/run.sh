@@ -47,7 +47,8 @@ compared=(fixtures/scenarios/{hang,priority_inversion}.scn --policy strobe --pol
     fail 'no page of a comparison'
 "$B/strobe-lab" compare "${compared[@]}" --seeds 1..2 --json >"$pages/compare.json" || fail 'no comparison'
 for seed in {1..14}; do
-    "$B/strobe-lab" run --random "$seed" --size 10 --print >"$work/random-$seed.scn"
+    "$B/strobe-lab" run --random "$seed" --size 10 --print |
+        sed "s/^scenario random/&_$seed/" >"$work/random-$seed.scn"
 done
 "$B/strobe-lab" compare --runtime host --runtime fake30 "$work"/random-*.scn --html "$pages/wide.html" >/dev/null ||
     fail 'no page of backends'
