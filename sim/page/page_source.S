@@ -1,5 +1,5 @@
-/* The scripts and the style of the lab's pages, each ended by NUL (page_source.h). The Makefile names them as prerequisites
- * of this file. */
+/* The scripts and the style of the lab's pages, each ended by NUL (page_source.h). The Makefile names them as
+ * prerequisites of this file. */
 
         .section .rodata
         .global sim_page_css
