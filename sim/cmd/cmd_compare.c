@@ -4,6 +4,7 @@
 #include "engine/cmd/outputs.h"
 #include "sim/cmd/commands.h"
 #include "sim/cmd/comparison.h"
+#include "sim/cmd/comparison_page.h"
 #include "sim/cmd/lab.h"
 #include "sim/player/real.h"
 
@@ -34,12 +35,13 @@ const char strobe_usage_compare[] =
     "  -o, --output DIR   leave there: results.jsonl, report.html; and for the first seed of each\n"
     "                     scenario and policy the traces, in DIR/SCENARIO/POLICY/; with --runtime\n"
     "                     all that in DIR/NAME/\n"
+    "  --html OUT         also write a page for a browser: a matrix of policy by scenario\n"
     "  --json             print JSON: an array of summaries\n"
-    "  -f, --force        overwrite what is in DIR\n"
+    "  -f, --force        overwrite what is in DIR, and OUT\n"
     "\n"
     "Exit status: 0 fine, 1 an invariant was broken, 2 bad use or bad input.\n";
 
-enum { SEEDS = 256, POLICY, COSTS, JSON, RUNTIME, BRIEF, POLICIES_MAX = 16 };
+enum { SEEDS = 256, POLICY, COSTS, JSON, RUNTIME, BRIEF, HTML, POLICIES_MAX = 16 };
 
 struct request {
     struct strobe_seeds seeds;
@@ -48,7 +50,7 @@ struct request {
     struct sim_backends backends; /* without --runtime: the simulated host */
     const char *policies[POLICIES_MAX];
     uint32_t policy_count, jobs;
-    const char *folder;
+    const char *folder, *costs_path, *page;
     bool in_runtimes, json, brief, replace;
 };
 
@@ -57,6 +59,7 @@ struct comparison {
     const struct request *q;
     struct sim_scenario **scenarios;
     const char **names;
+    char **paths; /* of the scenarios */
     uint32_t scenario_count;
     uint64_t seeds;
     struct sim_cells table;
@@ -87,7 +90,13 @@ static int compare_take_option(struct request *q, int c)
                    ? 0
                    : strobe_complain("compare: --runtime %s: expected %s", optarg, sim_backend_names);
     case BRIEF: q->brief = true; return 0;
-    case COSTS: q->chosen_costs = &q->costs; return strobe_read_costs(optarg, &q->costs);
+    case HTML:
+        q->page = optarg;
+        return *optarg && strcmp(optarg, "-") != 0 ? 0 : strobe_complain("compare: --html: expected a file name");
+    case COSTS:
+        q->chosen_costs = &q->costs;
+        q->costs_path = optarg;
+        return strobe_read_costs(optarg, &q->costs);
     case 'j':
         return strobe_parse_count(optarg, 1, 1024, &q->jobs)
                    ? 0
@@ -282,6 +291,16 @@ static int comparison_report(struct comparison *c)
         if (bad)
             return bad;
     }
+    if (c->q->page) {
+        struct sim_cells_page page = {.cells = &c->table,
+                                      .paths = c->paths,
+                                      .first_seed = c->q->seeds.first,
+                                      .seeds = c->seeds,
+                                      .costs_path = c->q->costs_path,
+                                      .names_backends = c->q->in_runtimes};
+        if (strobe_leave_html(c->q->page, c->q->replace, sim_cells_page_write, &page))
+            return STROBE_EXIT_BAD;
+    }
     comparison_print(c);
     return c->is_broken ? STROBE_EXIT_CHECK : STROBE_EXIT_OK;
 }
@@ -320,7 +339,7 @@ static bool comparison_open(struct comparison *c, int count)
 
 static int compare_scenarios(const struct request *q, int count, char **paths)
 {
-    struct comparison c = {.q = q, .seeds = q->seeds.last - q->seeds.first + 1};
+    struct comparison c = {.q = q, .paths = paths, .seeds = q->seeds.last - q->seeds.first + 1};
     strobe_output_begin();
     int status = comparison_open(&c, count) ? comparison_read_scenarios(&c, count, paths)
                                             : strobe_complain("compare: out of memory");
@@ -375,6 +394,7 @@ int strobe_cmd_compare(int argc, char **argv)
         {"costs", required_argument, NULL, COSTS},
         {"output", required_argument, NULL, 'o'},
         {"jobs", required_argument, NULL, 'j'},
+        {"html", required_argument, NULL, HTML},
         {"json", no_argument, NULL, JSON},
         {"force", no_argument, NULL, 'f'},
         {"help", no_argument, NULL, 'h'},
@@ -399,5 +419,7 @@ int strobe_cmd_compare(int argc, char **argv)
     const char *refused = policy_refused_in_runtimes(&q);
     if (refused)
         return strobe_complain("compare: --policy %s is not for --runtime", refused);
+    if (q.page && strobe_check_html(q.page, q.replace))
+        return STROBE_EXIT_BAD;
     return optind == argc ? compare_fixtures(&q) : compare_scenarios(&q, argc - optind, argv + optind);
 }

@@ -11,11 +11,9 @@
 #include "sim/player/real.h"
 #include "sim/trial/shrink.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char strobe_usage_run[] =
     "usage: strobe run SCENARIO [OPTIONS]\n"
@@ -390,20 +388,15 @@ static int leave_trial(const struct request *q, const struct sim_scenario *s, st
     return bad;
 }
 
-/* Writes the page of one trial. */
-static int leave_run_page(const struct request *q, struct sim_run_page *page, const struct sim_result *result)
+struct kept_run {
+    struct sim_run_page *page;
+    const struct sim_result *result;
+};
+
+static enum strobe_status write_kept_run(void *ctx, struct strobe_outfile *out)
 {
-    struct strobe_outfile out;
-    enum strobe_status status = strobe_outfile_open(&out, q->page, q->trial.replace);
-    if (status == STROBE_EXISTS)
-        return strobe_complain("%s: exists already; --force overwrites it", q->page);
-    if (status != STROBE_OK)
-        return strobe_complain("%s: cannot write: %s", q->page, strerror(errno));
-    enum strobe_status drawn = sim_run_page_write(page, result, &out);
-    status = strobe_outfile_finish(&out, drawn != STROBE_OK);
-    if (drawn != STROBE_OK)
-        return strobe_complain("%s: out of memory", q->page);
-    return status == STROBE_OK ? 0 : strobe_complain("%s: cannot write: %s", q->page, strerror(errno));
+    const struct kept_run *kept = ctx;
+    return sim_run_page_write(kept->page, kept->result, out);
 }
 
 static int run_one(struct request *q, const struct sim_scenario *s)
@@ -425,7 +418,8 @@ static int run_one(struct request *q, const struct sim_scenario *s)
     }
     int exit_status = q->folder ? leave_trial(q, s, &trial.result) : 0;
     if (!exit_status && page)
-        exit_status = leave_run_page(q, page, &trial.result);
+        exit_status =
+            strobe_leave_html(q->page, q->trial.replace, write_kept_run, &(struct kept_run){page, &trial.result});
     if (!exit_status && q->json)
         sim_result_print_json(&trial.result, stdout);
     else if (!exit_status)
@@ -464,8 +458,8 @@ static int check_request(const struct request *q, int words, char **word)
         return strobe_complain("run: --schedule adversarial is for --mode virtual");
     if (q->page && (q->many || q->print))
         return strobe_complain("run: --html is for one seed that is played");
-    if (q->page && !t->replace && access(q->page, F_OK) == 0)
-        return strobe_complain("%s: exists already; --force overwrites it", q->page);
+    if (q->page && strobe_check_html(q->page, t->replace))
+        return STROBE_EXIT_BAD;
     if (!q->many && q->shards > 1)
         return strobe_complain("run: --shard is for --seeds A..B");
     if (!q->many && q->against)

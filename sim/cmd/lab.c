@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A number at *text, which is moved behind it. */
 static bool lab_parse_number(const char **text, uint64_t *out)
@@ -155,6 +156,27 @@ int strobe_leave_page(const struct sim_result *results, size_t count, const char
     enum strobe_status status = sim_page_write(results, count, path, replace);
     if (status == STROBE_EXISTS)
         return strobe_complain("%s: exists already; --force overwrites it", path);
+    return status == STROBE_OK ? 0 : strobe_complain("%s: cannot write: %s", path, strerror(errno));
+}
+
+int strobe_check_html(const char *path, bool replace)
+{
+    return replace || access(path, F_OK) != 0 ? 0 : strobe_complain("%s: exists already; --force overwrites it", path);
+}
+
+int strobe_leave_html(const char *path, bool replace,
+                      enum strobe_status (*write)(void *ctx, struct strobe_outfile *out), void *ctx)
+{
+    struct strobe_outfile out;
+    enum strobe_status status = strobe_outfile_open(&out, path, replace);
+    if (status == STROBE_EXISTS)
+        return strobe_complain("%s: exists already; --force overwrites it", path);
+    if (status != STROBE_OK)
+        return strobe_complain("%s: cannot write: %s", path, strerror(errno));
+    enum strobe_status drawn = write(ctx, &out);
+    status = strobe_outfile_finish(&out, drawn != STROBE_OK);
+    if (drawn != STROBE_OK)
+        return strobe_complain("%s: out of memory", path);
     return status == STROBE_OK ? 0 : strobe_complain("%s: cannot write: %s", path, strerror(errno));
 }
 

@@ -3,6 +3,7 @@
 #define STROBE_SIM_CMD_LAB_H
 
 #include "engine/cmd/progress.h"
+#include "engine/util/outfile.h"
 #include "sim/score/summary.h"
 #include "sim/trial/swarm.h"
 
@@ -46,6 +47,14 @@ void strobe_results_close(struct strobe_results *r);
 
 /* Writes the page of results into the folder. */
 int strobe_leave_page(const struct sim_result *results, size_t count, const char *folder, bool replace);
+
+/* Complains when the page of --html exists and may not be replaced. Called before anything is played. */
+int strobe_check_html(const char *path, bool replace);
+
+/* Writes the page of --html through `write`, which returns STROBE_IO when memory is short. On failure there is no file.
+ * Returns 0, or STROBE_EXIT_BAD after a complaint. */
+int strobe_leave_html(const char *path, bool replace,
+                      enum strobe_status (*write)(void *ctx, struct strobe_outfile *out), void *ctx);
 
 /* The exit status for a status of a trial, with its line said. */
 int strobe_trial_complaint(enum strobe_status status, const char *why);

@@ -1,5 +1,5 @@
-/* The script and the style of the lab's pages, each ended by NUL (run_page.c). The Makefile names them as prerequisites
- * of this file. */
+/* The scripts and the style of the lab's pages, each ended by NUL (page_source.h). The Makefile names them as
+ * prerequisites of this file. */
 
         .section .rodata
         .global sim_page_css
@@ -15,6 +15,7 @@ sim_page_css:
         .type   sim_page_js, %object
 sim_page_js:
         .incbin "sim/page/run.js"
+        .incbin "sim/page/matrix.js"
         .byte   0
         .size   sim_page_js, . - sim_page_js
 

@@ -6,6 +6,7 @@
 #include "engine/util/array.h"
 #include "engine/util/idmap.h"
 #include "sim/page/differences.h"
+#include "sim/page/page_source.h"
 #include "sim/page/page_waits.h"
 #include "sim/score/fields.h"
 
@@ -13,9 +14,6 @@
 #include <string.h>
 
 enum { TRUTH, CLAIM, SIDES };
-
-/* The script and the style of the lab's pages (page_source.S). */
-extern const char sim_page_css[], sim_page_js[];
 
 struct page_node {
     uint32_t parent, name;

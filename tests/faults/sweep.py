@@ -96,6 +96,8 @@ def list_cases(build, inputs):
              program="strobe-lab"),
         Case("run_page", [f"{build}/strobe-lab", "run", "fixtures/scenarios/priority_inversion.scn", "--html",
                           "{work}/o.html"], program="strobe-lab"),
+        Case("compare_page", [f"{build}/strobe-lab", "compare", "fixtures/scenarios/priority_inversion.scn", "--policy",
+                              "ideal", "--html", "{work}/o.html"], program="strobe-lab"),
         Case("record", record, image="/strobe", records=True),
         Case("record_sched", [strobe, "record", "--sched", "-q", *record[2:]], image="/strobe", records=True),
         Case("start_linux", record, program="spin", image="/libstrobe-preload.so", records=True),

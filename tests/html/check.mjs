@@ -1,10 +1,10 @@
-// Opens pages of `strobe report --html`, `strobe diff --html` and `strobe-lab run --html` in a browser, as a user does.
-// One browser process.
+// Opens pages of `strobe report --html`, `strobe diff --html`, and `--html` of `strobe-lab run` and `strobe-lab compare`
+// in a browser, as a user does. One browser process.
 //
 //   check.mjs PLAYWRIGHT DIR [SHOTS]
 //
-// PLAYWRIGHT: the package's directory. DIR has hang.html, hostile.html, big.html, diff.html, run.html, and hang.json,
-// the report of the first session. SHOTS: a directory for screenshots of the whole pages.
+// PLAYWRIGHT: the package's directory. DIR has hang.html, hostile.html, big.html, diff.html, run.html, compare.html,
+// wide.html, and hang.json, the report of the first session. SHOTS: a directory for screenshots of the whole pages.
 //
 // Prints a line `ok NAME` or `FAIL NAME: WHY` for each check, and the counts last.
 import {readFileSync} from 'node:fs';
@@ -61,7 +61,9 @@ function findClipped() {
     if (!box.width || element.closest('.gone, .skip, dialog')) continue;
     if (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).display !== 'inline')
       clipped.push(`${element.tagName} "${element.textContent.slice(0, 30)}"`);
-    if (box.right > innerWidth + 1 || box.left < -1) clipped.push(`outside: "${element.textContent.slice(0, 30)}"`);
+    const scrolled = element.closest('.matrix')?.getBoundingClientRect();
+    if (scrolled ? scrolled.right > innerWidth : box.right > innerWidth + 1 || box.left < -1)
+      clipped.push(`outside: "${element.textContent.slice(0, 30)}"`);
   }
   return clipped;
 }
@@ -105,10 +107,13 @@ async function checkLooks(name) {
     equal(`${title}_is_no_wider_than_the_window`, await page.evaluate(() => document.documentElement.scrollWidth), width);
     equal(`${title}_clips_no_text`, await page.evaluate(findClipped), []);
     equal(`${title}_has_contrast`, await page.evaluate(findPale), []);
-    const colors = await page.evaluate(countColors, 'flame-canvas');
-    check(`${title}_has_a_flame_graph`, colors > 4, `${colors} colors`);
-    const [paper, shown] = await page.evaluate(() => [getComputedStyle(document.body).backgroundColor,
-      document.getElementById('flame-canvas').clientWidth]);
+    const drawn = await page.evaluate(() => document.getElementById('flame-canvas') ? 'flame-canvas' : null);
+    if (drawn) {
+      const colors = await page.evaluate(countColors, drawn);
+      check(`${title}_has_a_flame_graph`, colors > 4, `${colors} colors`);
+    }
+    const [paper, shown] = await page.evaluate(id => [getComputedStyle(document.body).backgroundColor,
+      (document.getElementById(id) || document.querySelector('.matrix')).clientWidth], drawn);
     check(`${title}_has_its_colors`, (Number(paper.match(/\d+/)[0]) > 128) === (scheme === 'light'), paper);
     check(`${title}_fills_its_width`, shown > 0.85 * width && shown < width, String(shown));
     if (shots) await page.screenshot({path: join(shots, `${title}.png`), fullPage: true});
@@ -346,10 +351,109 @@ async function checkRun() {
   await close();
 }
 
+// A comparison: DIR/compare.txt is its table and DIR/compare.json its array of summaries, of the same trials.
+async function checkComparison() {
+  const {page, said, close} = await open('compare', 1600, 'light');
+  const summaries = JSON.parse(readFileSync(join(dir, 'compare.json'), 'utf8'));
+  const printed = readFileSync(join(dir, 'compare.txt'), 'utf8').split('\n');
+  const shown = () => page.evaluate(() => [...document.querySelectorAll('.matrix tbody tr')].map(row =>
+    [row.querySelector('th').firstChild.textContent, ...[...row.querySelectorAll('td')].map(td =>
+      [...td.querySelectorAll('span, small')].map(e => e.textContent).join(' '))]));
+  // Returns the matrix that the table has: the medians of a column, and the line of spreads below each.
+  const table = column => {
+    const rows = new Map();
+    printed.forEach((line, i) => {
+      const policy = line.match(/^  (strobe|sync-only|ideal) /)?.[1], cut = text =>
+        text.slice(16).match(/(\+-)?[\d.]+( ?(%|B|KB|MB))?/g)[column];
+      if (policy) rows.set(policy, [...(rows.get(policy) || [policy]),
+        `${cut(line)} ${cut(printed[i + 1]).replace('+-', '\u00b1')}`]);
+    });
+    return [...rows.values()];
+  };
+  const columns = {agreement_resolved: 0, agreement: 1, agreement_seen: 2, unseen: 3, blocked_error: 4, waker_recall: 5,
+    false_merges: 6, overhead: 7, bytes_per_app_second: 8, code_bytes: 9, lost: 10};
+  const seen = new Set();
+  for (const [score, column] of Object.entries(columns)) {
+    await page.selectOption('#matrix-score', score);
+    const cells = await shown();
+    equal(`the_matrix_has_the_printed_${score}`, cells, table(column));
+    seen.add(JSON.stringify(cells));
+    const [title, legend] = await page.evaluate(() => [document.getElementById('matrix-score').selectedOptions[0].text,
+      document.getElementById('matrix-legend').textContent]);
+    check(`the_legend_names_${score}`, legend.startsWith(title), legend);
+  }
+  check('the_choice_of_a_score_changes_the_cells', seen.size > 8, String(seen.size));
+  await page.selectOption('#matrix-score', 'bias');
+  equal('the_matrix_has_the_largest_bias', (await shown()).flatMap(row => row.slice(1)).map(t => t.split(' ')[0]),
+    ['strobe', 'sync-only', 'ideal'].flatMap(policy => summaries.filter(s => s.policy === policy).map(s =>
+      `${s.bias[0].mean < 0 ? '' : '+'}${(100 * s.bias[0].mean).toFixed(3)}`)));
+
+  await page.selectOption('#matrix-score', 'overhead');
+  await page.click('.matrix th button:text-is("hang")');
+  equal('the_least_overhead_is_first', (await shown()).map(row => row[0]), ['ideal', 'sync-only', 'strobe']);
+  equal('the_order_is_announced', await page.getAttribute('.matrix th:has(button:text-is("hang"))', 'aria-sort'), 'ascending');
+  await page.selectOption('#matrix-score', 'agreement');
+  equal('the_best_agreement_is_first', (await shown())[0][0], 'strobe');
+  await page.click('.matrix th button:text-is("hang")');
+  equal('a_second_choice_turns_the_order_round', (await shown()).map(row => row[0]), ['sync-only', 'ideal', 'strobe']);
+  await page.click('.matrix th button:text-is("Policy")');
+  equal('the_given_order_comes_back', (await shown()).map(row => row[0]), ['strobe', 'sync-only', 'ideal']);
+  const steps = await page.evaluate(() => [...document.querySelectorAll('.matrix td')].map(td =>
+    Number(td.className.match(/heat(\d)/)[1])));
+  const values = ['strobe', 'sync-only', 'ideal'].flatMap(policy => summaries.filter(s => s.policy === policy)
+    .map(s => s.scores.agreement.median));
+  check('a_better_cell_is_not_paler', values.every((a, i) => values.every((b, k) => a <= b || steps[i] >= steps[k])) &&
+    Math.max(...steps) === 4 && Math.min(...steps) === 0, `${values}: ${steps}`);
+  check('ideal_is_marked', (await page.textContent('.matrix tr.ideal th')).includes('reference'));
+
+  await page.focus('#matrix-score');
+  for (let i = 0; i < 4; i++) await page.keyboard.press('Tab');
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  check('tab_reaches_the_first_cell', /^strobe, hang: /.test(await focused()), await focused());
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('End');
+  check('arrows_go_from_cell_to_cell', /^sync-only, priority_inversion: /.test(await focused()), await focused());
+  await page.keyboard.press('Enter');
+  equal('enter_shows_the_cell', await page.textContent('#cell h3'), 'priority_inversion, sync-only');
+  equal('a_cell_has_its_command', await page.textContent('#cell-command'), 'strobe-lab run ' +
+    'fixtures/scenarios/priority_inversion.scn --seed 1 --policy sync-only --html priority_inversion-sync-only.html');
+  const cell = summaries.find(s => s.policy === 'sync-only' && s.scenario === 'priority_inversion');
+  const details = await page.evaluate(() => [...document.querySelectorAll('#cell tbody tr')].map(row => [row.cells[0]
+    .textContent, row.cells[1].textContent]));
+  const percent = value => `${(100 * value).toFixed(2)} %`;
+  equal('a_cell_has_all_scores', [details.length, details.find(d => d[0] === 'agreement running')[1],
+    details.find(d => d[0] === 'waker precision')[1]], [22, percent(cell.scores.agreement_running.median),
+    percent(cell.scores.waker_precision.median)]);
+  equal('interactions_with_a_comparison_say_nothing', said, []);
+  await close();
+}
+
+// Many columns: the matrix scrolls in its own box, and the names of the rows stay.
+async function checkWide() {
+  const {page, close} = await open('wide', 390, 'light');
+  const [rows, cells, scenarios, backends] = await page.evaluate(() => [document.querySelectorAll('.matrix tbody tr').length,
+    document.querySelectorAll('.matrix tbody td button').length, readData('matrix').scenarios.length,
+    new Set(readData('matrix').rows.map(r => r.backend)).size]);
+  equal('the_matrix_has_a_cell_for_each_pair', [rows, cells, scenarios, backends], [4, 4 * 14, 14, 2]);
+  await page.locator('.matrix td button').first().focus();
+  await page.keyboard.press('End');
+  await settle(page);
+  const [left, box, head, inside] = await page.evaluate(() => {
+    const matrix = document.querySelector('.matrix'), at = document.activeElement.getBoundingClientRect();
+    return [matrix.scrollLeft, matrix.getBoundingClientRect().left, document.querySelector('.matrix tbody th')
+      .getBoundingClientRect().left, at.right <= matrix.getBoundingClientRect().right + 1];
+  });
+  check('the_matrix_scrolls_and_its_row_heads_stay', left > 300 && Math.abs(head - box) < 2 && inside,
+    `${left} ${head} ${box} ${inside}`);
+  await close();
+}
+
 try {
   await checkBig();
-  for (const name of ['hang', 'diff', 'run']) await checkLooks(name);
+  for (const name of ['hang', 'diff', 'run', 'compare', 'wide']) await checkLooks(name);
   await checkRun();
+  await checkComparison();
+  await checkWide();
   const {page, said, close} = await open('hang', 1600, 'light');
   await checkTables(page);
   await checkTimeline(page);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Pages of `strobe report --html`, `strobe diff --html` and `strobe-lab run --html`, in Debian's chromium, driven by
-# playwright (check.mjs).
+# Pages of `strobe report --html`, `strobe diff --html`, and `--html` of `strobe-lab run` and `strobe-lab compare`, in
+# Debian's chromium, driven by playwright (check.mjs).
 #
 #   B=DIR tests/html/run.sh [SHOTS]     SHOTS: a directory for screenshots of the pages
 #
@@ -40,6 +40,29 @@ check a_page_of_a_run_is_not_overwritten refused 'run.html: exists already' --ht
 check a_page_of_a_run_needs_a_name refused 'expected a file name' --html ''
 check a_page_of_a_run_is_of_one_seed refused 'is for one seed' --html "$pages/x.html" --seeds 1..2
 check a_page_of_a_run_cannot_be_written refused 'cannot write' --html "$work/nowhere/x.html"
+
+# The same comparison as a page with its table, and as JSON. A row of the table has its policy and 11 scores.
+compared=(fixtures/scenarios/{hang,priority_inversion}.scn --policy strobe --policy sync-only --policy ideal)
+"$B/strobe-lab" compare "${compared[@]}" --seeds 1..2 --html "$pages/compare.html" >"$pages/compare.txt" ||
+    fail 'no page of a comparison'
+"$B/strobe-lab" compare "${compared[@]}" --seeds 1..2 --json >"$pages/compare.json" || fail 'no comparison'
+for seed in {1..14}; do
+    "$B/strobe-lab" run --random "$seed" --size 10 --print |
+        sed "s/^scenario random/&_$seed/" >"$work/random-$seed.scn"
+done
+"$B/strobe-lab" compare --runtime host --runtime fake30 "$work"/random-*.scn --html "$pages/wide.html" >/dev/null ||
+    fail 'no page of backends'
+refused_compare() {
+    local said
+    said=$("$B/strobe-lab" compare "${compared[0]}" "${@:2}" 2>&1)
+    [[ $? == 2 && $said == *"$1"* && $(wc -l <<<"$said") == 1 ]] || { echo "$said"; return 1; }
+}
+check a_page_of_a_comparison_is_not_overwritten refused_compare 'compare.html: exists already' \
+    --html "$pages/compare.html"
+check a_page_of_a_comparison_needs_a_name refused_compare 'expected a file name' --html ''
+check a_page_of_a_comparison_cannot_be_written refused_compare 'cannot write' --html "$work/nowhere/x.html"
+check a_page_of_a_comparison_is_overwritten_on_demand "$B/strobe-lab" compare "${compared[@]}" --seeds 1..2 \
+    --html "$pages/compare.html" -f
 "$strobe" report --json --top 300 "$work/hang/session.strobe" >"$pages/hang.json"
 
 # at_most BYTES FILE

@@ -41,16 +41,16 @@ function connectSearch(page) {
   next.addEventListener('click', goOn);
 }
 
-function connectHelp() {
+function connectHelp(keys) {
   const dialog = document.getElementById('keys');
   const close = make('button', {type: 'button', onclick: () => dialog.close()}, 'Close');
-  dialog.append(make('h2', {id: 'keys-title'}, 'Keys'), make('dl', {class: 'keys'}, KEYS.map(([keys, text]) =>
-    [make('dt', {}, make('kbd', {}, keys)), make('dd', {}, text)])), close);
+  dialog.append(make('h2', {id: 'keys-title'}, 'Keys'), make('dl', {class: 'keys'}, keys.map(([key, text]) =>
+    [make('dt', {}, make('kbd', {}, key)), make('dd', {}, text)])), close);
   document.getElementById('help').addEventListener('click', () => dialog.showModal());
   document.addEventListener('keydown', event => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
     if (typing || event.ctrlKey || event.altKey || event.metaKey || dialog.open) return;
-    if (event.key === '/') document.getElementById('search').focus();
+    if (event.key === '/' && keys === KEYS) document.getElementById('search').focus();
     else if (event.key === '?') dialog.showModal();
     else return;
     event.preventDefault();
@@ -61,16 +61,18 @@ function startPage() {
   const about = readData('about'), page = {};
   if (about.page === 'diff') drawDiff(about, page);
   else if (about.page === 'run') drawRun(about, page);
+  else if (about.page === 'compare') drawComparison(about, page);
   else drawReport(about, page);
-  connectSearch(page);
-  connectHelp();
+  if (page.flame) connectSearch(page);
+  else for (const id of ['search', 'next', 'found']) document.getElementById(id).hidden = true;
+  connectHelp(page.keys || KEYS);
   const redraw = () => {
     if (page.timeline) page.timeline.draw();
-    page.flame.draw();
+    if (page.flame) page.flame.draw();
   };
   new ResizeObserver(redraw).observe(document.getElementById('content'));
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-    page.names.forgetColors();
+    if (page.names) page.names.forgetColors();
     redraw();
   });
   redraw();
