@@ -33,8 +33,18 @@ follow() {
     status=$?
 }
 
+# sessions NAME: prints the number of sessions. On a busy machine a child may live for so long before its exec that its
+# capture begins (forked.h). Such a session does not count.
 sessions() {
-    find "$1.strobe" -type f | wc -l
+    local second first count wall_ns
+    count=$(find "$1.strobe" -type f | wc -l)
+    for second in "$1".strobe/*.2.strobe; do
+        first=${second%.2.strobe}.strobe
+        [[ -f $first ]] || continue
+        wall_ns=$("$strobe" report --json "$first" | grep -m 1 -o '"wall_ns": [0-9]*')
+        ((${wall_ns#*: } >= 250000000)) && ((count--))
+    done
+    echo "$count"
 }
 
 # processes NAME: prints the number of different processes in NAME.strobe, converted to Chrome's format.

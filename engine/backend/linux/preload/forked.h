@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-enum { STROBE_FORKED_CPU_NS = 5 * 1000 * 1000, STROBE_FORKED_WAIT_NS = 250 * 1000 * 1000 };
+enum { STROBE_FORKED_CPU_NS = 10 * 1000 * 1000, STROBE_FORKED_WAIT_NS = 250 * 1000 * 1000 };
 
 struct strobe_forked {
     struct strobe_config config;
