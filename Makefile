@@ -350,6 +350,8 @@ $B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
 # These tests are of commands, whose files are in no library.
 $B/tests/unit/attach/test_safe: $(call obj,obj,engine/cmd/attach/safe.c)
 $B/tests/unit/sched/test_sched_family: $(call obj,obj,engine/cmd/record/sched_family.c)
+$B/tests/unit/sched/test_sched_found: \
+    $(call obj,obj,$(patsubst %,engine/cmd/record/sched_%.c,family perf threads))
 $B/tests/unit/sched/test_sched_text: \
     $(call obj,obj,engine/cmd/record/sched_family.c engine/cmd/record/tracefs/sched_text.c)
 
