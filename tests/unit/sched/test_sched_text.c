@@ -158,6 +158,23 @@ static void a_switch_without_a_line_is_added(void **state)
     assert_notes(" o5/5@10=2 w5/0@30<0irq i5/5@30 o5/5@50=2 w5/0@70<9 i5/5@70 o5/5@80=2");
 }
 
+/* The thread's line shows the switch when events after it are kept already. */
+static void an_added_switch_may_be_older_than_what_is_kept(void **state)
+{
+    (void)state;
+    feed(NEWTASK("x-5", 10, 6, "3d0f00") SWITCH("x-5", 20, 5, "S", 0) WAKING("<idle>-0", "d.h3.", 30, 5));
+    feed("  x-9 [000] d..2. 0.000035: sched_switch: prev_comm=a prev_pid=9 prev_prio=120 prev_state=S ==> next_comm=b "
+         "next_pid=6 next_prio=120\n");
+    strobe_sched_family_pass(&family, 40000);
+    assert_int_equal(family.pending_count, 0);
+    feed(SWITCH("x-5", 50, 5, "S", 0));
+    assert_notes(" i5/5@30 o5/5@50=2");
+    strobe_sched_family_pass(&family, 60000);
+    assert_int_equal(family.late_count, 1);
+    assert_int_equal(family.late[0].event.time_ns, 30000);
+    assert_int_equal(family.refused, 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin_text, end_text)
@@ -170,6 +187,7 @@ int main(void)
         TEST(an_ended_thread_has_no_further_events),
         TEST(a_thread_found_runnable_is_what_its_next_line_says),
         TEST(a_switch_without_a_line_is_added),
+        TEST(an_added_switch_may_be_older_than_what_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,12 @@
  *
  * A line names threads only. The process of a thread is known from its task_newtask, or from the caller.
  *
- * Kernel 6.18 lacks some lines of sched_switch, most of them from the idle task. But each line names the thread that
- * its processor runs. Where this is not the thread of the last switch, a switch is added: at the time of the
- * processor's last line or of the thread's, whichever is later. The thread that left the processor gets no event.
+ * Some kernels run no tracepoint in the context of certain tasks, so the switch from such a task has no line. Of a
+ * virtual machine's kernel 6.18 these are the threads of process 1, and the idle task of each processor but the first;
+ * perf's sched:sched_switch lacks the same switches. But each line names the thread that its processor runs. Where this
+ * is not the thread of the last switch, a switch is added: at the time of the processor's last line or of the thread's,
+ * whichever is later. The thread that left the processor gets no event. An added switch may be older than events that
+ * the family keeps already (late, in sched_family.h).
  *
  * Form: TP_printk of the kernel's include/trace/events/{sched,task}.h; see ftrace_forms.h. Times are ns of the lines'
  * clock. Zeroed memory with a family knows no thread. Not thread-safe; allocates. */

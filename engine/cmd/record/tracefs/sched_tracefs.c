@@ -56,8 +56,9 @@ static void set_options(const struct strobe_sched_tracefs *t)
         write_instance(t, "trace_options", options[i]);
 }
 
-/* The instance has events of all processes. With set_event_pid it would lack the lines from which sched_text.h knows
- * the thread that a processor runs. */
+/* The instance has events of all processes. With set_event_pid the kernel would decide at each reported switch which
+ * events of the processor to record. After a switch that it does not report (sched_text.h) it could leave out events of
+ * the thread, and the lines from which the thread of a processor is known. */
 static bool set_up_instance(const struct strobe_sched_tracefs *t, const char **what)
 {
     static const char *const events[] = {
