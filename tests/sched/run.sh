@@ -183,15 +183,18 @@ fi
 "$strobe" report --json s.strobe >report.json
 check 'a program that another one executes' grep -q '"scheduling"' report.json
 check 'the program before it' bash -c "'$strobe' report --json s.strobe.exec1 | grep -q '\"scheduling\"'"
-end_of_report() { python3 -c "
+half_of_report() { python3 -c "
 import json
-whole, part = (json.load(open(p))['scheduling']['threads'] for p in ('report.json', 'part.json'))
-sums = [sum(t[k] for t in threads for k in t if k.endswith('_ns')) for threads in (whole, part)]
-switches = [sum(t['switches'] for t in threads) for threads in (whole, part)]
-print(sums, switches)
-assert 0 < sums[1] <= 40e6 < sums[0] and 0 < switches[1] < switches[0]"; }
-"$strobe" report --json --from 20ms --to 40ms s.strobe >part.json
-check 'a part of the time has the scheduling of that part' end_of_report
+whole, part = (json.load(open(p)) for p in ('report.json', 'part.json'))
+threads = [r['scheduling']['threads'] for r in (whole, part)]
+sums = [sum(t[k] for t in each for k in t if k.endswith('_ns')) for each in threads]
+switches = [sum(t['switches'] for t in each) for each in threads]
+print(sums, switches, whole['wall_ns'])
+# Half of the time of two threads, in whole milliseconds.
+assert 0 < sums[1] <= whole['wall_ns'] + 2e6 and sums[1] < sums[0] and 0 < switches[1] < switches[0]"; }
+wall_ms=$(python3 -c "import json; print(json.load(open('report.json'))['wall_ns'] // 1000000)")
+"$strobe" report --json --from $((wall_ms / 4))ms --to $((wall_ms * 3 / 4))ms s.strobe >part.json
+check 'a part of the time has the scheduling of that part' half_of_report
 
 # Each program of a family has the scheduling of its own threads.
 rm -rf family
