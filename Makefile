@@ -114,7 +114,8 @@ sim_src     := $(wildcard sim/kernel/*.[cS] sim/app/*.c sim/runtime/*.c sim/poli
                  sim/page/*.[cS] sim/trial/*.c sim/learn/*.c sim/learn/*/*.c sim/player/dex/*.c sim/explore/*.c \
                  sim/explore/*/*.c) \
                $(filter-out $(player_src) sim/genuine/binder.c,$(wildcard sim/player/*.[cS] sim/genuine/*.[cS]))
-cmd_src     := $(wildcard engine/cmd/*.c $(patsubst %,engine/cmd/%/*.c,import capture attach record open)) \
+cmd_src     := $(wildcard engine/cmd/*.c engine/cmd/record/tracefs/*.c \
+                 $(patsubst %,engine/cmd/%/*.c,import capture attach record open)) \
                engine/flight/flight_config.c engine/control/request.c
 # Sources that strobe and strobe-lab share.
 cmd_common  := $(patsubst %,engine/cmd/%.c,arguments cmd guess outputs progress)
@@ -349,6 +350,10 @@ $B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
 # These tests are of commands, whose files are in no library.
 $B/tests/unit/attach/test_safe: $(call obj,obj,engine/cmd/attach/safe.c)
 $B/tests/unit/sched/test_sched_family: $(call obj,obj,engine/cmd/record/sched_family.c)
+$B/tests/unit/sched/test_sched_found: \
+    $(call obj,obj,$(patsubst %,engine/cmd/record/sched_%.c,family perf threads))
+$B/tests/unit/sched/test_sched_text: \
+    $(call obj,obj,engine/cmd/record/sched_family.c engine/cmd/record/tracefs/sched_text.c)
 
 # This test is of hooks that each backend compiles for itself.
 $B/tests/unit/linux/test_channels: $(call obj,obj,engine/backend/common/libc/channels.c)

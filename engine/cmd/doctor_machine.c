@@ -4,7 +4,7 @@
 #include "engine/base/error.h"
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/preload.h"
-#include "engine/cmd/record/sched_perf.h"
+#include "engine/cmd/record/sched_recorder.h"
 #include "engine/flight/flight_config.h"
 #include "engine/store/session.h"
 
@@ -122,18 +122,35 @@ static void cpu_clock_ticks(struct strobe_findings *f)
         strobe_find(f, STROBE_HEALTH_OK, "sampling", "Threads are sampled by their own CPU clocks (perf task clock).");
 }
 
+static void find_left_instances(struct strobe_findings *f)
+{
+    char path[STROBE_SCHED_INSTANCE_BYTES];
+    size_t count = strobe_sched_tracefs_visit_left(false, path);
+    if (count)
+        strobe_find(f, STROBE_HEALTH_NOTE, "scheduling",
+                    "A recorder that was killed has left %s%s. It slows the machine down until the next `record "
+                    "--sched`, which removes it.",
+                    path, count > 1 ? ", and others have left theirs" : "");
+}
+
 /* Tries the events on this process. They would begin when it executes a program, and do nothing here. */
 static void find_scheduling(struct strobe_findings *f)
 {
-    struct strobe_sched_perf p;
+    static struct strobe_sched_recorder r;
     struct strobe_error why = {""};
-    enum strobe_status status = strobe_sched_perf_open(&p, getpid(), false, &why);
+    find_left_instances(f);
+    enum strobe_status status = strobe_sched_recorder_open(&r, getpid(), false, &why);
     if (status != STROBE_OK) {
         strobe_find(f, STROBE_HEALTH_NOTE, "scheduling", "`record --sched` and `attach --sched` cannot record it: %s.",
                     status == STROBE_UNSUPPORTED ? why.text : strerror(errno));
         return;
     }
-    if (p.source == STROBE_SCHED_BY_TRACEPOINTS)
+    if (r.way == STROBE_SCHED_BY_TRACEFS)
+        strobe_find(f, STROBE_HEALTH_OK, "scheduling",
+                    "`record --sched` (with --follow, too) and `attach --sched` record it by tracefs: switches, "
+                    "wake-ups, wakers, in microseconds. Not by perf events: %s.",
+                    r.refused.text);
+    else if (r.perf.source == STROBE_SCHED_BY_TRACEPOINTS)
         strobe_find(f, STROBE_HEALTH_OK, "scheduling",
                     "`record --sched` (with --follow, too) and `attach --sched` record it by perf's tracepoints: "
                     "switches, wake-ups, wakers.");
@@ -141,8 +158,8 @@ static void find_scheduling(struct strobe_findings *f)
         strobe_find(f, STROBE_HEALTH_NOTE, "scheduling",
                     "`record --sched` (with --follow, too) and `attach --sched` record it by perf's switch records, "
                     "without wake-ups and wakers: %s.",
-                    p.limit.text);
-    strobe_sched_perf_close(&p);
+                    r.perf.limit.text);
+    strobe_sched_recorder_close(&r);
 }
 
 static void find_libraries(struct strobe_findings *f)

@@ -35,8 +35,8 @@ const char strobe_usage_attach[] =
     "  -q, --quiet             print errors only\n"
     "      --interval TIME     minimum time between samples of a thread at its hooks (1ms); 0 = every event\n"
     "      --async-interval TIME  CPU time of a thread between two of its samples (1ms); 0 = no such samples\n"
-    "      --sched             also record the kernel's scheduling of the program's threads, by perf events, as\n"
-    "                          `strobe record --sched` does; `strobe doctor` says what is allowed\n"
+    "      --sched             also record the kernel's scheduling of the program's threads, by perf events or\n"
+    "                          tracefs, as `strobe record --sched` does; `strobe doctor` says what is allowed\n"
     "\n"
     "One thread of the program is stopped at the begin and one at the end, for about a millisecond. Ctrl-C ends\n"
     "the recording, not the program. A thread that stays in a call which began during the recording keeps the\n"
@@ -152,7 +152,7 @@ static int lock_session(struct attachment *a)
 
 static bool records_sched(const struct attachment *a)
 {
-    return a->options.sched && a->options.sched->ring_count;
+    return strobe_sched_recorder_runs(a->options.sched);
 }
 
 /* Waits for about a millisecond. The buffers of scheduling fill meanwhile. */
@@ -160,7 +160,7 @@ static void wait_a_moment(const struct attachment *a)
 {
     usleep(1000);
     if (records_sched(a))
-        strobe_sched_perf_drain(a->options.sched);
+        strobe_sched_recorder_drain(a->options.sched);
 }
 
 static bool read_attach_state(struct attachment *a)
@@ -198,8 +198,7 @@ static bool wait_for_interrupt(struct attachment *a, int ms)
     struct pollfd fd = {a->interrupt.fd, POLLIN, 0};
     if (!records_sched(a))
         return poll(&fd, 1, ms) > 0 && strobe_interrupt_read(&a->interrupt);
-    a->options.sched->polled[0] = fd;
-    strobe_sched_perf_wait(a->options.sched, (uint64_t)ms * 1000000u);
+    strobe_sched_recorder_wait(a->options.sched, fd, (uint64_t)ms * 1000000u);
     return poll(&fd, 1, 0) > 0 && strobe_interrupt_read(&a->interrupt);
 }
 
@@ -247,7 +246,7 @@ static void leave_program(struct attachment *a)
                         sizeof stop);
     bool left = await_threads_left(a);
     if (records_sched(a))
-        strobe_sched_perf_end(a->options.sched);
+        strobe_sched_recorder_end(a->options.sched);
     if (left)
         left = strobe_inject_end(a->target.pid, &a->state, &a->injected);
     flock(a->lock, LOCK_UN);
@@ -283,7 +282,7 @@ enum { IS_MACHINE_TESTED = 0 };
 int strobe_cmd_attach(int argc, char **argv)
 {
     static struct attachment a;
-    static struct strobe_sched_perf sched = {.family.file = -1};
+    static struct strobe_sched_recorder sched;
     bool shown = false;
     int status = parse_attach(argc, argv, &a, &shown);
     if (status || shown)
@@ -302,6 +301,6 @@ int strobe_cmd_attach(int argc, char **argv)
         strobe_record_discard(&a.options, a.session);
     else
         status = strobe_record_keep(&a.options, a.target.program, a.session, 0);
-    strobe_sched_perf_close(&sched);
+    strobe_sched_recorder_close(&sched);
     return status;
 }

@@ -12,17 +12,17 @@ int strobe_cmd_record(int argc, char **argv)
     char program[PATH_MAX], session[PATH_MAX];
     if ((status = strobe_record_find_program(argv[first], program, sizeof program)) != 0)
         return status;
-    struct strobe_sched_perf sched = {.family.file = -1};
+    static struct strobe_sched_recorder sched;
     o.sched = o.wants_sched ? &sched : NULL;
     if ((status = strobe_record_create(&o, argv + first, session)) != 0)
         return status;
     if ((status = strobe_record_run(&o, program, argv + first, session, &wait_status)) != 0) {
-        strobe_sched_perf_close(&sched);
+        strobe_sched_recorder_close(&sched);
         strobe_record_discard(&o, session);
         return status;
     }
     int converted = strobe_record_keep(&o, program, session, wait_status);
-    strobe_sched_perf_close(&sched);
+    strobe_sched_recorder_close(&sched);
     int ended = strobe_record_end_as(wait_status);
     return ended ? ended : converted;
 }

@@ -2,7 +2,7 @@
 #ifndef STROBE_CMD_RECORD_RECORD_H
 #define STROBE_CMD_RECORD_RECORD_H
 
-#include "engine/cmd/record/sched_perf.h"
+#include "engine/cmd/record/sched_recorder.h"
 #include "engine/control/socket.h"
 #include "engine/store/session.h"
 #include "engine/trace/export/convert.h"
@@ -27,7 +27,7 @@ struct strobe_record_options {
     char control[STROBE_CONTROL_NAME_BYTES]; /* name of the control server, maybe with {pid}; "" = no server */
     uint64_t duration_ns;                    /* the program is ended after this time; 0 = it is not */
     bool wants_sched;                        /* record scheduling */
-    struct strobe_sched_perf *sched;         /* the recording of scheduling; NULL = there is none */
+    struct strobe_sched_recorder *sched;     /* the recording of scheduling; NULL = there is none */
 };
 
 /* Parses the options before the command; *first is the index of the command in argv. Returns 0, or the exit status
@@ -67,7 +67,7 @@ void strobe_record_snapshot(const struct strobe_record_options *options, const c
 
 /* Begins to record the scheduling of `pid`, which has not executed the program yet, to options->sched; with
  * config.follow also that of its children; with options->attached that of the program that runs. Prints a line when
- * that is not possible, or only in part: options->sched then has no rings, or lacks wake-ups. */
+ * that is not possible, or only in part: options->sched then records nothing, or lacks wake-ups. */
 void strobe_record_begin_sched(const struct strobe_record_options *options, pid_t pid, const char *session);
 
 /* Appends the scheduling to the sessions of the recording, and ends it. Prints a line when some of it is lost. Returns

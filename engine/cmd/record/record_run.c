@@ -102,12 +102,11 @@ static void send_due_signal(struct signals *s, pid_t pid)
 
 /* Waits for a signal, until `due_ns` at the most (0: without end), while it empties the buffers of scheduling. Returns
  * as sigtimedwait does; -1 with EAGAIN also when only a buffer was emptied. */
-static int wait_and_drain(const struct signals *s, struct strobe_sched_perf *p, uint64_t due_ns, siginfo_t *info)
+static int wait_and_drain(const struct signals *s, struct strobe_sched_recorder *r, uint64_t due_ns, siginfo_t *info)
 {
     const struct timespec at_once = {0, 0};
     uint64_t now = strobe_interrupts_now_ns(), left = !due_ns ? UINT64_MAX : due_ns > now ? due_ns - now : 0;
-    p->polled[0] = (struct pollfd){.fd = s->fd, .events = POLLIN};
-    strobe_sched_perf_wait(p, left);
+    strobe_sched_recorder_wait(r, (struct pollfd){.fd = s->fd, .events = POLLIN}, left);
     return sigtimedwait(&s->waited, info, &at_once);
 }
 
@@ -115,7 +114,7 @@ static int wait_for_signal(const struct signals *s, const struct launch *l, sigi
 {
     uint64_t due = next_signal_due(s), now = strobe_interrupts_now_ns(), left = due > now ? due - now : 0;
     struct timespec most = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
-    if (l->options->sched && l->options->sched->ring_count && s->fd >= 0)
+    if (strobe_sched_recorder_runs(l->options->sched) && s->fd >= 0)
         return wait_and_drain(s, l->options->sched, due, info);
     return due ? sigtimedwait(&s->waited, info, &most) : sigwaitinfo(&s->waited, info);
 }
@@ -216,8 +215,8 @@ static int run_launched(const struct launch *l, int *wait_status)
     if (l->options->control[0] && !l->options->quiet && !why)
         print_control(l->options->control, pid);
     wait_for_end(&signals, pid, l, wait_status);
-    if (l->options->sched && l->options->sched->ring_count)
-        strobe_sched_perf_end(l->options->sched);
+    if (strobe_sched_recorder_runs(l->options->sched))
+        strobe_sched_recorder_end(l->options->sched);
     close_if_open(signals.fd);
     strobe_interrupts_clean(signals.first_ns ? signals.first_ns + AGAIN_NS : 0);
     give_signals_back(&signals);

@@ -13,16 +13,21 @@
 void strobe_record_begin_sched(const struct strobe_record_options *o, pid_t pid, const char *session)
 {
     struct strobe_error why = {""};
-    enum strobe_status status = o->attached ? strobe_sched_perf_attach(o->sched, pid, &why)
-                                            : strobe_sched_perf_open(o->sched, pid, o->config.follow, &why);
-    if (status == STROBE_OK && (status = strobe_sched_family_create_file(&o->sched->family, session)) != STROBE_OK)
-        strobe_sched_perf_close(o->sched);
+    char left[STROBE_SCHED_INSTANCE_BYTES];
+    strobe_sched_tracefs_visit_left(true, left);
+    enum strobe_status status = o->attached ? strobe_sched_recorder_attach(o->sched, pid, &why)
+                                            : strobe_sched_recorder_open(o->sched, pid, o->config.follow, &why);
+    if (status == STROBE_OK) {
+        status = strobe_sched_family_create_file(strobe_sched_recorder_family(o->sched), session);
+        if (status != STROBE_OK)
+            strobe_sched_recorder_close(o->sched);
+    }
     if (status == STROBE_UNSUPPORTED)
         strobe_complain("--sched: scheduling is not recorded: %s", why.text);
     else if (status != STROBE_OK)
         strobe_complain("--sched: scheduling is not recorded: %s", strerror(errno));
-    else if (o->sched->source == STROBE_SCHED_BY_SWITCHES && !o->quiet)
-        strobe_complain("--sched: without wake-ups and wakers: %s", o->sched->limit.text);
+    else if (strobe_sched_recorder_source(o->sched) == STROBE_SCHED_BY_SWITCHES && !o->quiet)
+        strobe_complain("--sched: without wake-ups and wakers: %s", o->sched->perf.limit.text);
 }
 
 /* A session, and its program's scheduling. */
@@ -57,17 +62,19 @@ static void divide_programs(struct strobe_sched_family *f, const struct strobe_s
 }
 
 /* The kernel does not name the process of a lost event: each session has the losses of the whole recording. */
-static int append_to_sessions(struct strobe_sched_perf *p, const struct strobe_session_set *sessions)
+static int append_to_sessions(struct strobe_sched_recorder *r, const struct strobe_session_set *sessions)
 {
-    const struct strobe_sched_head head = {.source = p->source, .lost = p->lost, .refused = p->family.refused};
+    struct strobe_sched_family *family = strobe_sched_recorder_family(r);
+    const struct strobe_sched_head head = {
+        .source = strobe_sched_recorder_source(r), .lost = strobe_sched_recorder_lost(r), .refused = family->refused};
     struct session_program *of = calloc(sessions->count + 1, sizeof *of);
     if (!of)
         return strobe_complain("--sched: %s", strerror(ENOMEM));
     int result = 0;
-    divide_programs(&p->family, sessions, of);
+    divide_programs(family, sessions, of);
     for (size_t i = 0; i < sessions->count && !result; i++) {
         bool first = !of[i].program || of[i].program->until_ns == of[i].begin_ns;
-        enum strobe_status status = strobe_sched_family_append(&p->family, of[i].program, &head, sessions->paths[i],
+        enum strobe_status status = strobe_sched_family_append(family, of[i].program, &head, sessions->paths[i],
                                                                first ? 0 : of[i].begin_ns, of[i].to_ns);
         if (status != STROBE_OK)
             result = strobe_complain("%s: cannot append its scheduling: %s", sessions->paths[i],
@@ -79,18 +86,19 @@ static int append_to_sessions(struct strobe_sched_perf *p, const struct strobe_s
 
 int strobe_record_store_sched(const struct strobe_record_options *o, const struct strobe_session_set *sessions)
 {
-    struct strobe_sched_perf *p = o->sched;
-    if (!p || !p->ring_count)
+    struct strobe_sched_recorder *r = o->sched;
+    if (!strobe_sched_recorder_runs(r))
         return 0;
-    strobe_sched_perf_end(p);
-    uint64_t lost = p->lost, refused = p->family.refused;
-    int status = append_to_sessions(p, sessions);
-    if (!status && p->family.error)
-        status = strobe_complain("--sched: scheduling is recorded in part: %s", strerror(p->family.error));
+    strobe_sched_recorder_end(r);
+    const struct strobe_sched_family *family = strobe_sched_recorder_family(r);
+    uint64_t lost = strobe_sched_recorder_lost(r), refused = family->refused;
+    int status = append_to_sessions(r, sessions);
+    if (!status && family->error)
+        status = strobe_complain("--sched: scheduling is recorded in part: %s", strerror(family->error));
     else if (!status && !o->quiet && lost + refused)
         strobe_complain("--sched: %" PRIu64 " events of scheduling are lost: %" PRIu64
                         " found the kernel's buffers full, %" PRIu64 " were beyond the most that are kept",
                         lost + refused, lost, refused);
-    strobe_sched_perf_close(p);
+    strobe_sched_recorder_close(r);
     return status;
 }

@@ -20,6 +20,7 @@ enum {
 enum task_state { TASK_NEW, TASK_RUNS, TASK_SLEEPS, TASK_READY, TASK_ENDED };
 
 struct strobe_sched_task {
+    uint64_t last_ns;      /* time of its last event */
     uint32_t tid, program; /* program: its index */
     enum task_state state;
 };
@@ -50,6 +51,7 @@ void strobe_sched_family_close(struct strobe_sched_family *f)
     free(f->tasks);
     free(f->programs);
     free(f->runs);
+    free(f->late);
     strobe_idmap_free(&f->by_tid);
     strobe_idmap_free(&f->by_pid);
     *f = (struct strobe_sched_family){.file = -1};
@@ -94,6 +96,18 @@ static void write_event_block(struct strobe_sched_family *f, uint32_t program)
     p->block_count = p->block_room = 0;
 }
 
+static void keep_late_event(struct strobe_sched_family *f, uint32_t program, const struct strobe_sched_event *e)
+{
+    if (!strobe_array_reserve(&f->late, &f->late_room, f->late_count + 1)) {
+        fail_family(f, ENOMEM);
+        f->refused++;
+        return;
+    }
+    f->late[f->late_count] = (struct strobe_sched_late){*e, program, (uint32_t)f->late_count};
+    f->late_count++;
+    f->kept++;
+}
+
 static void keep_event(struct strobe_sched_family *f, uint32_t program, const struct strobe_sched_event *e)
 {
     struct strobe_sched_program *p = &f->programs[program];
@@ -103,6 +117,11 @@ static void keep_event(struct strobe_sched_family *f, uint32_t program, const st
         f->refused++;
         return;
     }
+    if (e->time_ns < p->last_ns) {
+        keep_late_event(f, program, e);
+        return;
+    }
+    p->last_ns = e->time_ns;
     if (p->block_count == p->block_room) {
         uint32_t room = p->block_room ? 2 * p->block_room : BLOCK_EVENTS_FIRST;
         struct strobe_sched_event *block = realloc(p->block, room * sizeof *block);
@@ -196,7 +215,7 @@ static struct strobe_sched_task *find_sched_task(struct strobe_sched_family *f, 
     }
     if (fresh) {
         *index = (uint32_t)f->task_count++;
-        f->tasks[*index] = (struct strobe_sched_task){n->event.tid, UINT32_MAX, TASK_ENDED};
+        f->tasks[*index] = (struct strobe_sched_task){.tid = n->event.tid, .program = UINT32_MAX, .state = TASK_ENDED};
     }
     struct strobe_sched_task *t = &f->tasks[*index];
     const uint32_t *last = strobe_idmap_get(&f->by_pid, n->pid, 0);
@@ -237,8 +256,9 @@ static void take_in_order(struct strobe_sched_family *f, const struct strobe_sch
 {
     enum task_state next;
     struct strobe_sched_task *t = find_sched_task(f, n);
-    if (!t)
+    if (!t || n->event.time_ns < t->last_ns)
         return;
+    t->last_ns = n->event.time_ns;
     bool follows = follow_state(n, t->state, &next);
     if (n->kind == STROBE_SCHED_FOUND && t->state != TASK_NEW)
         return;
@@ -296,6 +316,16 @@ static int by_owner(const void *a, const void *b)
     return v->first < w->first ? -1 : v->first > w->first;
 }
 
+static int by_late_owner(const void *a, const void *b)
+{
+    const struct strobe_sched_late *v = a, *w = b;
+    if (v->owner != w->owner)
+        return v->owner < w->owner ? -1 : 1;
+    if (v->event.time_ns != w->event.time_ns)
+        return v->event.time_ns < w->event.time_ns ? -1 : 1;
+    return v->order < w->order ? -1 : v->order > w->order;
+}
+
 void strobe_sched_family_finish(struct strobe_sched_family *f)
 {
     strobe_sched_family_pass(f, UINT64_MAX);
@@ -303,6 +333,8 @@ void strobe_sched_family_finish(struct strobe_sched_family *f)
         write_event_block(f, (uint32_t)i);
     if (f->run_count)
         qsort(f->runs, f->run_count, sizeof *f->runs, by_owner);
+    if (f->late_count)
+        qsort(f->late, f->late_count, sizeof *f->late, by_late_owner);
 }
 
 /* A process whose begin is lost has executed its first program since before its first event. */
@@ -315,13 +347,10 @@ struct strobe_sched_program *strobe_sched_family_find(struct strobe_sched_family
     return p;
 }
 
-enum strobe_status strobe_sched_family_append(const struct strobe_sched_family *f,
-                                              const struct strobe_sched_program *program,
-                                              const struct strobe_sched_head *head, const char *path, uint64_t from_ns,
-                                              uint64_t to_ns)
+/* Returns the index of the first run of this program or of a later one. */
+static size_t first_run_of(const struct strobe_sched_family *f, uint32_t owner)
 {
-    uint32_t owner = program ? (uint32_t)(program - f->programs) : UINT32_MAX;
-    size_t low = 0, high = f->run_count, count = 0;
+    size_t low = 0, high = f->run_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (f->runs[middle].owner < owner)
@@ -329,8 +358,35 @@ enum strobe_status strobe_sched_family_append(const struct strobe_sched_family *
         else
             high = middle;
     }
-    while (low + count < f->run_count && f->runs[low + count].owner == owner)
-        count++;
-    const struct strobe_sched_part part = {f->file, f->runs ? f->runs + low : NULL, count, from_ns, to_ns};
+    return low;
+}
+
+static size_t first_late_of(const struct strobe_sched_family *f, uint32_t owner)
+{
+    size_t low = 0, high = f->late_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (f->late[middle].owner < owner)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+enum strobe_status strobe_sched_family_append(const struct strobe_sched_family *f,
+                                              const struct strobe_sched_program *program,
+                                              const struct strobe_sched_head *head, const char *path, uint64_t from_ns,
+                                              uint64_t to_ns)
+{
+    uint32_t owner = (uint32_t)(program ? (size_t)(program - f->programs) : f->program_count);
+    size_t run = first_run_of(f, owner), late = first_late_of(f, owner);
+    const struct strobe_sched_part part = {.fd = f->file,
+                                           .runs = f->runs ? f->runs + run : NULL,
+                                           .run_count = first_run_of(f, owner + 1) - run,
+                                           .late = f->late ? f->late + late : NULL,
+                                           .late_count = first_late_of(f, owner + 1) - late,
+                                           .from_ns = from_ns,
+                                           .to_ns = to_ns};
     return strobe_sched_section_append(path, head, &part);
 }

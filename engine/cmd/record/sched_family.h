@@ -5,8 +5,11 @@
  * strobe_sched_family_pass says that no earlier one can come. Then an event that does not follow from its thread's
  * state is left out: an event that was recorded twice, or what is behind a lost one.
  *
+ * A late event is one that is older than an event which its program keeps already. It is kept unless its thread has
+ * later events. The events of a program are by time all the same.
+ *
  * The events go to a file without a name, in runs of one program each. Memory has the list of runs, of programs and of
- * threads, and the last events of programs that still run: at most 24 KiB each.
+ * threads, the late events, and the last events of programs that still run: at most 24 KiB each.
  *
  * Times are ns of CLOCK_BOOTTIME. Zeroed memory, with file -1, is an empty family. Not thread-safe; allocates. */
 #ifndef STROBE_CMD_RECORD_SCHED_FAMILY_H
@@ -40,6 +43,7 @@ struct strobe_sched_program {
     uint32_t live;               /* threads that have not ended */
     uint32_t block_count, block_room;
     struct strobe_sched_event *block; /* the last events, not written yet */
+    uint64_t last_ns;                 /* time of the last event, without the late ones */
 };
 
 struct strobe_sched_family {
@@ -57,6 +61,8 @@ struct strobe_sched_family {
     uint64_t kept, written;        /* events; events in the file */
     struct strobe_sched_run *runs; /* of the file */
     size_t run_count, run_room;
+    struct strobe_sched_late *late; /* the owner is a program */
+    size_t late_count, late_room;
     uint64_t refused; /* events beyond the most that are kept */
     int error;        /* errno of the first failure; events after it are refused */
 };
@@ -67,7 +73,7 @@ enum strobe_status strobe_sched_family_create_file(struct strobe_sched_family *f
 /* Adds an event. */
 void strobe_sched_family_add(struct strobe_sched_family *f, const struct strobe_sched_note *note);
 
-/* Keeps the events before `before_ns`: all that are added later have that time or a later one. */
+/* Keeps the events before `before_ns`. Of the events that are added later, few may be older. */
 void strobe_sched_family_pass(struct strobe_sched_family *f, uint64_t before_ns);
 
 /* Ends the recording: writes all events to the file. Then programs can be found and appended. */

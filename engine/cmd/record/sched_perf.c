@@ -295,11 +295,16 @@ static bool read_format(const char *folder, const char *name, struct strobe_sche
     return t->id && t->common_flags.bytes && t->common_pid.bytes && t->pid.bytes && (waking || t->state.bytes);
 }
 
+bool strobe_sched_perf_has_own_ids(void)
+{
+    uint64_t namespace = strobe_session_namespace();
+    return !namespace || namespace == FIRST_PID_NAMESPACE;
+}
+
 static bool read_formats(struct strobe_sched_perf *p, struct strobe_error *why)
 {
     static const char *const folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-    uint64_t namespace = strobe_session_namespace();
-    if (namespace && namespace != FIRST_PID_NAMESPACE) {
+    if (!strobe_sched_perf_has_own_ids()) {
         strobe_error_set(why, "tracepoints have thread ids of another PID namespace");
         return false;
     }

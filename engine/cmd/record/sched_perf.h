@@ -73,7 +73,7 @@ void strobe_sched_perf_end(struct strobe_sched_perf *p);
 
 void strobe_sched_perf_close(struct strobe_sched_perf *p);
 
-/* ---- for sched_threads.c */
+/* ---- for sched_threads.c and tracefs/ */
 
 /* Opens the buffers, and the events that are not of a thread. only_pid: 0 = with child processes. */
 enum strobe_status strobe_sched_perf_open_buffers(struct strobe_sched_perf *p, uint32_t only_pid, bool from_exec,
@@ -89,6 +89,13 @@ int strobe_sched_perf_processor_of(const struct strobe_sched_perf *p, size_t fir
 
 /* Moves what the kernel has recorded to the pending events. */
 void strobe_sched_perf_collect(struct strobe_sched_perf *p);
+
+/* Returns the state of a thread as /proc has it, `R` also of one that waits for a processor, and stores the processor
+ * on which it ran last. 0: it has ended. */
+char strobe_sched_read_task(pid_t pid, pid_t tid, unsigned *cpu);
+
+/* Returns whether this process has the thread ids that the kernel's tracepoints have. */
+bool strobe_sched_perf_has_own_ids(void);
 
 /* Returns the time of now, of CLOCK_BOOTTIME. */
 uint64_t strobe_sched_perf_now_ns(const struct strobe_sched_perf *p);

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Returns the state of a thread as /proc has it, `R` also of one that waits for a processor. 0: it has ended. */
-static char read_task_state(pid_t pid, pid_t tid)
+char strobe_sched_read_task(pid_t pid, pid_t tid, unsigned *cpu)
 {
-    char path[64], text[256];
+    enum { FROM_STATE_TO_PROCESSOR = 36 }; /* fields of proc_pid_stat(5) */
+    char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
     FILE *f = fopen(path, "re");
     size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
@@ -21,13 +21,20 @@ static char read_task_state(pid_t pid, pid_t tid)
         fclose(f);
     text[n] = '\0';
     const char *name_end = strrchr(text, ')');
-    return name_end && name_end[1] == ' ' ? name_end[2] : '\0';
+    if (!name_end || name_end[1] != ' ')
+        return '\0';
+    const char *field = name_end + 1;
+    for (int i = 0; i < FROM_STATE_TO_PROCESSOR && field; i++)
+        field = strchr(field + 1, ' ');
+    *cpu = field ? (unsigned)strtoul(field, NULL, 10) : 0;
+    return name_end[2];
 }
 
 /* Adds what the thread does at `time_ns`. Its events were opened after that time, so they are in addition. */
 static void add_found_thread(struct strobe_sched_perf *p, pid_t pid, pid_t tid, uint64_t time_ns, size_t first_event)
 {
-    char state = read_task_state(pid, tid);
+    unsigned last_cpu;
+    char state = strobe_sched_read_task(pid, tid, &last_cpu);
     int cpu = state == 'R' ? strobe_sched_perf_processor_of(p, first_event) : -1;
     struct strobe_sched_note n = {.pid = (uint32_t)pid, .kind = STROBE_SCHED_FOUND};
     n.event = (struct strobe_sched_event){.time_ns = time_ns, .tid = (uint32_t)tid, .what = STROBE_SCHED_IN};

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COPIED_AT_ONCE = 2048 }; /* events */
+enum { COPIED_AT_ONCE = 1024 }; /* events */
 
 /* ---- reading */
 
@@ -123,32 +123,66 @@ static bool transfer(int fd, void *data, size_t bytes, uint64_t offset, bool wri
     return true;
 }
 
-static bool copy_run(int to, uint64_t offset, const struct strobe_sched_part *part, const struct strobe_sched_run *run,
-                     uint64_t *kept)
+/* A section while its events are copied. */
+struct section_copy {
+    const struct strobe_sched_part *part;
+    int to;
+    uint64_t offset, kept; /* of the first event in the file; events in the file */
+    size_t late;           /* late events that are copied */
+    size_t block_count;
+    struct strobe_sched_event block[COPIED_AT_ONCE]; /* events that are not written yet */
+};
+
+static bool write_copied(struct section_copy *c)
+{
+    uint64_t offset = c->offset + c->kept * sizeof *c->block;
+    if (!transfer(c->to, c->block, c->block_count * sizeof *c->block, offset, true))
+        return false;
+    c->kept += c->block_count;
+    c->block_count = 0;
+    return true;
+}
+
+static bool copy_event(struct section_copy *c, const struct strobe_sched_event *e)
+{
+    if (e->time_ns < c->part->from_ns || e->time_ns >= c->part->to_ns)
+        return true;
+    c->block[c->block_count++] = *e;
+    return c->block_count < COPIED_AT_ONCE || write_copied(c);
+}
+
+static bool copy_late_before(struct section_copy *c, uint64_t before_ns)
+{
+    for (; c->late < c->part->late_count && c->part->late[c->late].event.time_ns < before_ns; c->late++)
+        if (!copy_event(c, &c->part->late[c->late].event))
+            return false;
+    return true;
+}
+
+static bool copy_run(struct section_copy *c, const struct strobe_sched_run *run)
 {
     struct strobe_sched_event block[COPIED_AT_ONCE];
     for (uint64_t done = 0; done < run->count;) {
-        size_t n = run->count - done < COPIED_AT_ONCE ? (size_t)(run->count - done) : COPIED_AT_ONCE, fit = 0;
-        if (!transfer(part->fd, block, n * sizeof *block, (run->first + done) * sizeof *block, false))
+        size_t n = run->count - done < COPIED_AT_ONCE ? (size_t)(run->count - done) : COPIED_AT_ONCE;
+        if (!transfer(c->part->fd, block, n * sizeof *block, (run->first + done) * sizeof *block, false))
             return false;
         for (size_t i = 0; i < n; i++)
-            if (block[i].time_ns >= part->from_ns && block[i].time_ns < part->to_ns)
-                block[fit++] = block[i];
-        if (!transfer(to, block, fit * sizeof *block, offset + *kept * sizeof *block, true))
-            return false;
+            if (!copy_late_before(c, block[i].time_ns) || !copy_event(c, &block[i]))
+                return false;
         done += n;
-        *kept += fit;
     }
     return true;
 }
 
 static bool copy_runs(int to, uint64_t offset, const struct strobe_sched_part *part, uint64_t *kept)
 {
-    *kept = 0;
+    struct section_copy c = {.part = part, .to = to, .offset = offset};
     for (size_t i = 0; i < part->run_count; i++)
-        if (!copy_run(to, offset, part, &part->runs[i], kept))
+        if (!copy_run(&c, &part->runs[i]))
             return false;
-    return true;
+    bool written = copy_late_before(&c, UINT64_MAX) && write_copied(&c);
+    *kept = c.kept;
+    return written;
 }
 
 /* Writes the head after the events, and the magic with it. */

@@ -86,11 +86,20 @@ struct strobe_sched_run {
     uint32_t owner; /* for the caller */
 };
 
-/* The events of these runs that are in [from_ns, to_ns). */
+/* An event that is not in a run, because a later one of the same owner was stored before. */
+struct strobe_sched_late {
+    struct strobe_sched_event event;
+    uint32_t owner, order; /* for the caller */
+};
+
+/* The events of these runs, and the late ones, that are in [from_ns, to_ns). A late event follows the events of the
+ * runs that have its time. */
 struct strobe_sched_part {
     int fd;
     const struct strobe_sched_run *runs;
     size_t run_count;
+    const struct strobe_sched_late *late; /* by time */
+    size_t late_count;
     uint64_t from_ns, to_ns;
 };
 

@@ -52,17 +52,13 @@ static void forked(uint32_t pid, uint64_t at, uint32_t tid)
     add(STROBE_SCHED_FORKED, pid, at, tid, STROBE_SCHED_WAKE, 0);
 }
 
-/* Appends the events of the program that `pid` executes at that time to a session, and compares them with `expected`:
- * a letter for each event, and its time. */
-static void assert_events(uint32_t pid, uint64_t at, const char *expected)
+/* Appends the events of the program that `pid` executes at that time to a session, and opens it. */
+static void open_events(uint32_t pid, uint64_t at)
 {
-    static const char letters[] = {
-        [STROBE_SCHED_IN] = 'i', [STROBE_SCHED_OUT] = 'o', [STROBE_SCHED_WAKE] = 'w', [STROBE_SCHED_END] = 'e'};
     const char *path = temp_dir_path("s.strobe");
     struct strobe_config config = strobe_build_config();
     struct strobe_error error = {""};
     struct strobe_build b;
-    char found[512] = "";
     strobe_build_begin(&b, path, &config);
     strobe_build_thread(&b, pid, "main");
     strobe_build_end(&b, 1000);
@@ -71,6 +67,23 @@ static void assert_events(uint32_t pid, uint64_t at, const char *expected)
     assert_int_equal(strobe_sched_family_append(&family, program, &head, path, 0, UINT64_MAX), STROBE_OK);
     assert_int_equal(strobe_reader_open(path, &reader, &error), STROBE_OK);
     assert_int_equal(reader->sched.damaged, 0);
+}
+
+static size_t count_events(uint32_t pid, uint64_t at)
+{
+    open_events(pid, at);
+    size_t count = reader->sched.count;
+    strobe_reader_close(reader);
+    return count;
+}
+
+/* Compares the events with `expected`: a letter for each event, and its time. */
+static void assert_events(uint32_t pid, uint64_t at, const char *expected)
+{
+    static const char letters[] = {
+        [STROBE_SCHED_IN] = 'i', [STROBE_SCHED_OUT] = 'o', [STROBE_SCHED_WAKE] = 'w', [STROBE_SCHED_END] = 'e'};
+    char found[512] = "";
+    open_events(pid, at);
     for (size_t i = 0; i < reader->sched.count; i++) {
         const struct strobe_sched_event *e = &reader->sched.events[i];
         size_t used = strlen(found);
@@ -91,6 +104,51 @@ static void events_of_several_processors_come_by_time(void **state)
     seen_out(5, 40, 5);
     strobe_sched_family_finish(&family);
     assert_events(5, 10, "i10 o20 i30 o40");
+}
+
+static void late_events_come_by_time(void **state)
+{
+    (void)state;
+    seen_in(5, 10, 5);
+    seen_out(5, 20, 5);
+    add(STROBE_SCHED_SEEN, 0, 30, 5, STROBE_SCHED_WAKE, 0);
+    forked(5, 30, 7);
+    seen_in(5, 40, 7);
+    forked(6, 12, 6);
+    forked(6, 13, 8);
+    seen_in(6, 40, 6);
+    strobe_sched_family_pass(&family, BEGIN + 50);
+    seen_in(6, 21, 8);
+    seen_out(6, 35, 6); /* its thread has a later event */
+    forked(5, 38, 9);
+    strobe_sched_family_pass(&family, BEGIN + 50);
+    seen_in(5, 30, 5); /* the first thread has run since it was woken */
+    seen_out(5, 35, 5);
+    strobe_sched_family_pass(&family, BEGIN + 50);
+    seen_out(5, 60, 7);
+    strobe_sched_family_finish(&family);
+    assert_int_equal(family.late_count, 4);
+    assert_events(5, 10, "i10 o20 w30 w30 i30 o35 w38 i40 o60");
+    assert_events(6, 40, "w12 w13 i21 i40");
+}
+
+/* Each thread's run is known after the next thread's, for more events than are copied at once. */
+static void any_number_of_late_events_come_by_time(void **state)
+{
+    (void)state;
+    enum { PAIRS = 3000 };
+    forked(5, 0, 7);
+    seen_in(5, 1, 5);
+    for (uint64_t i = 1; i <= PAIRS; i++) {
+        seen_out(5, 10 * i, 5);
+        seen_in(5, 10 * i + 3, 5);
+        strobe_sched_family_pass(&family, BEGIN + 10 * i + 5);
+        seen_in(5, 10 * i + 1, 7);
+        seen_out(5, 10 * i + 2, 7);
+    }
+    strobe_sched_family_finish(&family);
+    assert_int_equal(family.late_count, 2 * PAIRS);
+    assert_int_equal(count_events(5, 1), 4 * PAIRS + 2);
 }
 
 static void each_process_has_the_events_of_its_threads(void **state)
@@ -197,6 +255,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_family, end_family)
     const struct CMUnitTest tests[] = {
         TEST(events_of_several_processors_come_by_time),
+        TEST(late_events_come_by_time),
+        TEST(any_number_of_late_events_come_by_time),
         TEST(each_process_has_the_events_of_its_threads),
         TEST(an_executed_program_begins_where_the_one_before_ends),
         TEST(a_pid_used_again_is_another_program),

@@ -54,6 +54,8 @@ enum { COURSE = sizeof course / sizeof *course };
 static struct strobe_reader *reader;
 static struct strobe_report report;
 static uint64_t refused = 4; /* of the sections that open_with appends */
+static const struct strobe_sched_late *late;
+static size_t late_count;
 
 static const char *make_session(void)
 {
@@ -75,7 +77,13 @@ static void open_with(const struct strobe_sched_event *events, size_t count, uin
     int fd = open(temp_dir_write("events", events, count * sizeof *events, 0600), O_RDONLY);
     const char *path = make_session();
     const struct strobe_sched_run runs[] = {{0, (uint32_t)count / 2, 0}, {count / 2, (uint32_t)(count - count / 2), 0}};
-    const struct strobe_sched_part part = {fd, runs, 2, from_ns, to_ns};
+    const struct strobe_sched_part part = {.fd = fd,
+                                           .runs = runs,
+                                           .run_count = 2,
+                                           .late = late,
+                                           .late_count = late_count,
+                                           .from_ns = from_ns,
+                                           .to_ns = to_ns};
     assert_int_equal(strobe_sched_section_append(path, &head, &part), STROBE_OK);
     close(fd);
     assert_int_equal(strobe_reader_open(path, &reader, &error), STROBE_OK);
@@ -86,6 +94,7 @@ static int close_session(void **state)
     (void)state;
     strobe_reader_close(reader);
     reader = NULL;
+    late_count = 0;
     free(report.sched.threads);
     free(report.waits);
     strobe_text_pool_free(&report.texts);
@@ -110,6 +119,28 @@ static void a_session_gets_the_events_of_its_time(void **state)
     open_with(course, COURSE, BEGIN + 4 * MS, BEGIN + 12 * MS);
     assert_int_equal(reader->sched.count, 3);
     assert_memory_equal(reader->sched.events, course + 1, 3 * sizeof *course);
+}
+
+/* Late events are before, among and behind the others, and one has the time of another event. */
+static void late_events_are_stored_by_time(void **state)
+{
+    (void)state;
+    const struct strobe_sched_late others[] = {
+        {.event = IN(1, 12, 2)}, {.event = OUT(4, 12, 2, SLEEPING)}, {.event = IN(40, 12, 2)}};
+    late = others;
+    late_count = 3;
+    open_with(course, COURSE, BEGIN + 1, UINT64_MAX);
+    assert_int_equal(reader->sched.damaged, 0);
+    assert_int_equal(reader->sched.count, COURSE + late_count);
+    size_t next = 0;
+    for (size_t i = 0; i < reader->sched.count; i++) {
+        const struct strobe_sched_event *e = &reader->sched.events[i];
+        if (e->tid == 12)
+            assert_memory_equal(e, &others[next++].event, sizeof *e);
+        else
+            assert_memory_equal(e, &course[i - next], sizeof *e);
+        assert_true(!i || e[-1].time_ns < e->time_ns || e->tid == 12 || e[-1].tid != 12);
+    }
 }
 
 static void a_session_without_a_section_has_no_scheduling(void **state)
@@ -279,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(events_come_back_as_they_were_appended),
         TEST(a_session_gets_the_events_of_its_time),
+        TEST(late_events_are_stored_by_time),
         TEST(a_session_without_a_section_has_no_scheduling),
         TEST(events_from_the_first_invalid_one_on_are_damaged),
         TEST(a_file_that_is_cut_off_has_the_events_before),

@@ -109,9 +109,11 @@ static bool behind_cpu(const char *p, const char *end, struct strobe_ftrace_line
 {
     p = skip_blanks(p, end);
     const char *then = time_at(p, end, &out->time_ns);
+    out->flags = (struct strobe_ftrace_text){p, 0};
     if (!then) {
-        for (const char *flags = p; p < end && !is_ftrace_blank(*p) && p - flags < COLUMN_BYTES_MAX;)
+        while (p < end && !is_ftrace_blank(*p) && p - out->flags.at < COLUMN_BYTES_MAX)
             p++;
+        out->flags.bytes = (size_t)(p - out->flags.at);
         then = time_at(skip_blanks(p, end), end, &out->time_ns);
     }
     if (!then)

@@ -22,6 +22,7 @@ struct strobe_ftrace_line {
     uint32_t cpu;
     uint64_t time_ns;
     struct strobe_ftrace_text event, payload;
+    struct strobe_ftrace_text flags; /* empty if absent */
 };
 
 /* Parses [line, end), without the line's end. Returns false if it is not an event (a comment, or another text). */
