@@ -5,6 +5,7 @@
 #   B=DIR tests/sched/run.sh      prints `N passed, N failed, N skipped` at the end
 #
 # takes: 9 s
+# alone: recordings of other suites would remove the instance that a killed recorder leaves.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 . tests/support/suite.sh
