@@ -355,16 +355,26 @@ static int drop_actor(void **state)
     return close(actor.event);
 }
 
+/* The kernel may let a thread wait within the call, for memory for example, and a machine that does not run for a
+ * millisecond takes a sleep's wait away. One such call was seen in some thousand runs of the tests. Even at a rate of
+ * 1 %, six or more of 20 come in less than one of 10^7 runs. */
+enum { WAITS = 20, WRONG_MOST = 5 };
+
 static void a_call_blocked_only_when_it_gave_up_the_processor_itself(void **state)
 {
     (void)state;
+    int stayed = 0, slept = 0;
     sleep_ns(1000);
-    sim_real_wait_begin(&actor, STROBE_KIND_SEM, true);
-    stay_on_processor();
-    assert_false(ended_wait_blocked());
-    sim_real_wait_begin(&actor, STROBE_KIND_SEM, true);
-    sleep_ns(1000000);
-    assert_true(ended_wait_blocked());
+    for (int i = 0; i < WAITS; i++) {
+        sim_real_wait_begin(&actor, STROBE_KIND_SEM, true);
+        stay_on_processor();
+        stayed += !ended_wait_blocked();
+        sim_real_wait_begin(&actor, STROBE_KIND_SEM, true);
+        sleep_ns(1000000);
+        slept += ended_wait_blocked();
+    }
+    assert_in_range(stayed, WAITS - WRONG_MOST, WAITS);
+    assert_in_range(slept, WAITS - WRONG_MOST, WAITS);
 }
 
 /* The sleeps around the poll stand for an Android runtime that holds the thread. */
