@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -56,6 +58,20 @@ static void run_handlers_that_block_all(void)
     printf("in handlers: %d, masks: %d of %d, before %d\n", (int)burnt, mine, own, had);
 }
 
+/* Prints how many signals the kernel blocks in a handler on a stack of its own. It may be too small for a second
+ * handler. */
+static void print_mask_of_a_handler_with_its_own_stack(void)
+{
+    struct sigaction full = {.sa_handler = plain, .sa_flags = SA_ONSTACK};
+    struct {
+        uint64_t handler, flags, restorer, mask;
+    } kernel = {0};
+    sigfillset(&full.sa_mask);
+    sigaction(SIGUSR2, &full, NULL);
+    syscall(SYS_rt_sigaction, SIGUSR2, NULL, &kernel, 8l);
+    printf("on its own stack: %d blocked\n", __builtin_popcountll(kernel.mask));
+}
+
 int main(void)
 {
     char line[4096] = "";
@@ -76,6 +92,7 @@ int main(void)
     puts(line);
 
     run_handlers_that_block_all();
+    print_mask_of_a_handler_with_its_own_stack();
     sigset_t all, before, now;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

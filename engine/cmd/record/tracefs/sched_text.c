@@ -134,7 +134,7 @@ static uint32_t line_number(const struct strobe_ftrace_values *v, uint32_t field
     return value && value->number <= INT32_MAX ? (uint32_t)value->number : 0;
 }
 
-/* Returns the processor of the line. NULL: out of memory. */
+/* Returns the processor of the line; strobe_ftrace_line bounds its number. NULL: out of memory. */
 static struct strobe_sched_text_cpu *cpu_of_line(struct strobe_sched_text *t, const struct strobe_ftrace_line *line)
 {
     while (t->cpu_count <= line->cpu) {

@@ -18,7 +18,7 @@
 
 enum { NAME_BYTES = 192, READS_MOST = 1024 };
 static const uint64_t IN_TRANSIT_NS = 1000000; /* from an event's time to when it can be read, at most */
-static const uint64_t HELD_NS = 100000000;
+static const uint64_t HELD_NS = 100000000;     /* how long a thread that was found runnable is held (sched_text.h) */
 static const char *const tracefs_folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 enum { TRACEFS_FOLDERS = sizeof tracefs_folders / sizeof *tracefs_folders };
 
