@@ -188,11 +188,13 @@ half_of_report() { python3 -c "
 import json
 whole, part = (json.load(open(p)) for p in ('report.json', 'part.json'))
 threads = [r['scheduling']['threads'] for r in (whole, part)]
-sums = [sum(t[k] for t in each for k in t if k.endswith('_ns')) for each in threads]
+states = 'running_ns', 'runnable_ns', 'sleeping_ns', 'uninterruptible_ns'
+sums = [sum(t[k] for t in each for k in states) for each in threads]
+lives = [sum(t['wall_ns'] for t in each) for each in threads]
 switches = [sum(t['switches'] for t in each) for each in threads]
-print(sums, switches, whole['wall_ns'])
+print(sums, lives, switches, whole['wall_ns'])
 # Half of the time of two threads, in whole milliseconds.
-assert 0 < sums[1] <= whole['wall_ns'] + 2e6 and sums[1] < sums[0] and 0 < switches[1] < switches[0]"; }
+assert 0 < sums[1] <= lives[1] <= whole['wall_ns'] + 2e6 and sums[1] < sums[0] and 0 < switches[1] < switches[0]"; }
 wall_ms=$(python3 -c "import json; print(json.load(open('report.json'))['wall_ns'] // 1000000)")
 "$strobe" report --json --from $((wall_ms / 4))ms --to $((wall_ms * 3 / 4))ms s.strobe >part.json
 check 'a part of the time has the scheduling of that part' half_of_report

@@ -168,12 +168,15 @@ static bool take_states(struct sched_sum *s, const struct strobe_sched_states *s
     const struct strobe_reader_thread *from = &s->reader->threads[l->thread];
     uint64_t ns[STROBE_SCHED_STATE_COUNT];
     uint64_t begin_ns = l->begin_ns > s->from_ns ? l->begin_ns : s->from_ns;
+    uint64_t end_ns = l->end_ns < s->to_ns ? l->end_ns : s->to_ns;
     if (s->report->options.thread && !strobe_is_thread(from, s->report->options.thread))
         return false;
-    if (!strobe_sched_states_between(states, l->tid, begin_ns, l->end_ns < s->to_ns ? l->end_ns : s->to_ns, ns))
+    if (!strobe_sched_states_between(states, l->tid, begin_ns, end_ns, ns))
         return false;
     t->name = strobe_text_keep(&s->report->texts, from->name, strlen(from->name));
     t->tid = l->tid;
+    t->begin_ns = begin_ns - s->report->begin_ns;
+    t->wall_ns = end_ns - begin_ns;
     t->running_ns = ns[STROBE_SCHED_RUNNING];
     t->runnable_ns = ns[STROBE_SCHED_RUNNABLE];
     t->sleeping_ns = ns[STROBE_SCHED_SLEEPING];
@@ -294,6 +297,8 @@ void strobe_report_json_sched(const struct strobe_report *r, struct strobe_json 
         strobe_json_object(j, NULL);
         strobe_json_text(j, "name", t->name);
         strobe_json_uint(j, "tid", t->tid);
+        strobe_json_uint(j, "begin_ns", t->begin_ns);
+        strobe_json_uint(j, "wall_ns", t->wall_ns);
         strobe_json_uint(j, "running_ns", t->running_ns);
         strobe_json_uint(j, "runnable_ns", t->runnable_ns);
         strobe_json_uint(j, "sleeping_ns", t->sleeping_ns);
