@@ -30,7 +30,7 @@ static struct strobe_linux host;
 
 struct target {
     pthread_t thread;
-    strobe_a32 tid, stop, interrupted, sleeps;
+    strobe_a32 tid, stop, interrupted, sleeps, turns;
     sem_t sleep;
 };
 
@@ -42,8 +42,17 @@ static void *live(void *arg)
     while (strobe_load_relaxed(&t->sleeps) && sem_wait(&t->sleep) != 0)
         strobe_store_release(&t->interrupted, errno == EINTR);
     while (!strobe_load_relaxed(&t->sleeps) && !strobe_load_acquire(&t->stop))
-        strobe_fence_signal();
+        strobe_store_relaxed(&t->turns, strobe_load_relaxed(&t->turns) + 1);
     return NULL;
+}
+
+/* Returns when the thread computes again. A wakeup may be queued for the thread's processor: until that processor has
+ * handled it, the kernel reports the call that has ended (try_to_wake_up in kernel/sched/core.c). */
+static void await_turns(const struct target *t)
+{
+    uint32_t before = strobe_load_relaxed(&t->turns);
+    while (strobe_load_relaxed(&t->turns) - before < 2)
+        usleep(100);
 }
 
 static void begin(struct target *t, bool sleeps)
@@ -106,6 +115,7 @@ static void one_of_each(struct findings *f, struct target *t)
 {
     begin(t, false);
     f->running = stop_and_go(strobe_load_relaxed(&t->tid));
+    await_turns(t);
     f->running_call = call_of(t);
     end(t);
     f->ended = stop_and_go(strobe_load_relaxed(&t->tid));
