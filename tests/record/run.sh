@@ -76,8 +76,9 @@ own=$B/tests/record
 
 # ---- the cost of a release
 
-# Each post wakes a thread. The time that the post takes in the kernel counts as time of the call [unlock], not of the
-# function that posts. The test uses one processor: on several, the time of a post depends on where the threads run.
+# Each post wakes a thread. The CPU time that the post takes in the kernel counts as time of the call [unlock], not of
+# the function that posts, which has 1 to 12 % of it in 13 runs, beside four busy loops or not. The test uses one
+# processor: on several, the time of a post depends on where the threads run.
 read -r allowed < <(taskset -cp $$ | sed -E 's/.*: ([0-9]+).*/\1/')
 "$strobe" record -q -f --no-convert -o "$work/hand_over.strobe" -- taskset -c "$allowed" "$own/hand_over" \
     >"$work/rec.out" 2>&1 &&
@@ -88,7 +89,7 @@ report = json.load(open(sys.argv[1]))
 by_name = {m["name"]: m for m in report["methods"]}
 releases, caller = by_name.get("[unlock]"), by_name["hand_over"]
 ticks = report["events_by_kind"].get("cpu", {"sampled": 0})["sampled"]
-good = releases and releases["self_cpu_ns"] > caller["self_cpu_ns"] and releases["self_ns"] > caller["self_ns"]
+good = releases and releases["self_cpu_ns"] > 3 * caller["self_cpu_ns"]
 sys.exit(0 if good else 3 if not ticks else 1)
 END
 then
@@ -96,7 +97,7 @@ then
 elif (($? == 3)); then
     skip "CPU clocks don't tick here" "releases are not timed"
 else
-    fail "the time of posts that wake a thread belongs to [unlock]: $(head -c 300 "$work/hand_over.json")"
+    fail "the CPU time of posts that wake a thread belongs to [unlock]: $(head -c 300 "$work/hand_over.json")"
 fi
 
 # ---- programs that a careless tracer disturbs
