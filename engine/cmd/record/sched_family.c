@@ -193,20 +193,24 @@ static void end_tasks_of(struct strobe_sched_family *f, uint32_t program, const 
             end_task(f, &f->tasks[i], at);
 }
 
-static void move_task(struct strobe_sched_family *f, struct strobe_sched_task *t, uint32_t program)
+/* The thread has left the program before, though its end may have been lost. */
+static void move_task(struct strobe_sched_family *f, struct strobe_sched_task *t, uint32_t program,
+                      const struct strobe_sched_event *at)
 {
-    if (t->program != UINT32_MAX)
-        set_task_state(f, t, TASK_ENDED);
+    end_task(f, t, at);
     t->program = program;
     set_task_state(f, t, TASK_NEW);
 }
 
-/* Returns the thread of the event, within its program. NULL: a thread that is not of the family, or out of memory. */
+/* Returns the thread of the event, within its program. NULL: a thread that is not of the family, an event that is older
+ * than the thread's last one, or out of memory. */
 static struct strobe_sched_task *find_sched_task(struct strobe_sched_family *f, const struct strobe_sched_note *n)
 {
     int fresh = 0;
     uint32_t program, *index = n->pid ? strobe_idmap_put(&f->by_tid, n->event.tid, 0, &fresh)
                                       : strobe_idmap_get(&f->by_tid, n->event.tid, 0);
+    if (index && !fresh && n->event.time_ns < f->tasks[*index].last_ns)
+        return NULL;
     if (!n->pid)
         return index ? &f->tasks[*index] : NULL;
     if (!index || (fresh && !strobe_array_reserve(&f->tasks, &f->task_room, f->task_count + 1))) {
@@ -229,7 +233,7 @@ static struct strobe_sched_task *find_sched_task(struct strobe_sched_family *f, 
     if (begins ? !begin_program(f, n->pid, n->event.time_ns, &program) : !find_program(f, n, &program))
         return NULL;
     if (t->program != program)
-        move_task(f, t, program);
+        move_task(f, t, program, &n->event);
     return t;
 }
 
@@ -245,26 +249,31 @@ static bool follow_state(const struct strobe_sched_note *n, enum task_state was,
         return was == TASK_RUNS || (was == TASK_NEW && n->kind == STROBE_SCHED_FOUND);
     case STROBE_SCHED_WAKE:
         *next = TASK_READY;
-        return n->kind == STROBE_SCHED_FORKED ? was != TASK_READY : was == TASK_NEW || was == TASK_SLEEPS;
-    default: *next = TASK_ENDED; return was != TASK_ENDED;
+        return was == TASK_NEW || was == TASK_SLEEPS || (was == TASK_ENDED && n->kind == STROBE_SCHED_FORKED);
+    default: *next = TASK_ENDED; return was != TASK_NEW && was != TASK_ENDED;
     }
 }
 
-/* The state in which a thread was found changes nothing when the thread has had events since. Of events that do not
- * follow, only the end of a run that nothing has recorded changes the state. */
+/* The state in which a thread was found changes nothing when the thread has had events since. The creation of a thread
+ * ends an earlier one with its id, whose end was lost. Of events that do not follow, two change the state: the end of a
+ * thread, and the end of a run that nothing has recorded, when the thread sleeps. A thread that is shown as runnable
+ * stays so, because it cannot be woken. */
 static void take_in_order(struct strobe_sched_family *f, const struct strobe_sched_note *n)
 {
     enum task_state next;
     struct strobe_sched_task *t = find_sched_task(f, n);
-    if (!t || n->event.time_ns < t->last_ns)
+    if (!t)
         return;
     t->last_ns = n->event.time_ns;
+    if (n->kind == STROBE_SCHED_FORKED && (t->state == TASK_RUNS || t->state == TASK_SLEEPS))
+        end_task(f, t, &n->event);
     bool follows = follow_state(n, t->state, &next);
     if (n->kind == STROBE_SCHED_FOUND && t->state != TASK_NEW)
         return;
     if (follows)
         keep_event(f, t->program, &n->event);
-    if (follows || (n->event.what == STROBE_SCHED_OUT && t->state != TASK_ENDED))
+    bool unseen_run = n->event.what == STROBE_SCHED_OUT && (t->state == TASK_NEW || t->state == TASK_SLEEPS);
+    if (follows || unseen_run || n->event.what == STROBE_SCHED_END)
         set_task_state(f, t, next);
 }
 

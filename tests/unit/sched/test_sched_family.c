@@ -192,6 +192,53 @@ static void a_pid_used_again_is_another_program(void **state)
     assert_events(6, 60, "w50 i51");
 }
 
+static void an_id_used_again_ends_the_thread_whose_end_was_lost(void **state)
+{
+    (void)state;
+    forked(5, 10, 6);
+    seen_in(5, 11, 6);
+    forked(5, 20, 6);
+    seen_in(5, 21, 6);
+    seen_in(7, 30, 6);
+    strobe_sched_family_finish(&family);
+    assert_events(5, 10, "w10 i11 e20 w20 i21 e30");
+    assert_events(7, 30, "i30");
+}
+
+static void a_runnable_thread_is_not_woken_after_a_run_that_was_lost(void **state)
+{
+    (void)state;
+    seen_in(5, 10, 5);
+    seen_out(5, 20, 5);
+    add(STROBE_SCHED_SEEN, 0, 30, 5, STROBE_SCHED_WAKE, 0);
+    add(STROBE_SCHED_SEEN, 5, 40, 5, STROBE_SCHED_OUT, STROBE_SCHED_SLEEPING);
+    add(STROBE_SCHED_SEEN, 0, 50, 5, STROBE_SCHED_WAKE, 0);
+    seen_in(5, 60, 5);
+    strobe_sched_family_finish(&family);
+    assert_events(5, 10, "i10 o20 w30 i60");
+}
+
+static void an_event_older_than_its_threads_last_moves_no_thread(void **state)
+{
+    (void)state;
+    seen_in(5, 20, 6);
+    strobe_sched_family_pass(&family, BEGIN + 25);
+    seen_in(7, 10, 6);
+    seen_out(5, 30, 6);
+    strobe_sched_family_finish(&family);
+    assert_events(5, 20, "i20 o30");
+    assert_null(strobe_sched_family_find(&family, 7, BEGIN + 40));
+}
+
+static void the_end_of_a_thread_without_events_is_left_out(void **state)
+{
+    (void)state;
+    seen_in(5, 10, 5);
+    add(STROBE_SCHED_SEEN, 5, 20, 6, STROBE_SCHED_END, 0);
+    strobe_sched_family_finish(&family);
+    assert_events(5, 10, "i10");
+}
+
 static void an_event_that_comes_twice_is_kept_once(void **state)
 {
     (void)state;
@@ -260,6 +307,10 @@ int main(void)
         TEST(each_process_has_the_events_of_its_threads),
         TEST(an_executed_program_begins_where_the_one_before_ends),
         TEST(a_pid_used_again_is_another_program),
+        TEST(an_id_used_again_ends_the_thread_whose_end_was_lost),
+        TEST(a_runnable_thread_is_not_woken_after_a_run_that_was_lost),
+        TEST(an_event_older_than_its_threads_last_moves_no_thread),
+        TEST(the_end_of_a_thread_without_events_is_left_out),
         TEST(an_event_that_comes_twice_is_kept_once),
         TEST(a_found_state_counts_only_before_the_first_event),
         TEST(other_processes_are_left_out_without_follow),
