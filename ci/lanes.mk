@@ -182,6 +182,12 @@ $B/tests/fuzz/fuzz_detour: $(call obj,obj,$(filter %/detour_x86_64.c %/detour_ar
 # Links the parser of options, which is part of the command.
 $B/tests/fuzz/fuzz_options: $(call obj,obj,engine/cmd/arguments.c)
 
+# Links a part of the command, and the unit tests' builder of sessions.
+sched_fuzz := $B/tests/fuzz/fuzz_sched_text
+$(sched_fuzz): $(call obj,obj,engine/cmd/record/sched_family.c engine/cmd/record/tracefs/sched_text.c \
+                              tests/unit/support/session_builder.c)
+$(sched_fuzz): private trace_libs += -lcmocka
+
 # Links the oracle of the unit tests.
 timeline_fuzz := $B/tests/fuzz/core/fuzz_timeline
 $(timeline_fuzz): $(call obj,obj,$(addprefix tests/unit/support/,timeline_oracle.c recording.c session_builder.c))
