@@ -55,7 +55,7 @@ dumps() {
 
 hang_is_dumped_while_it_lasts() {
     configure 'stall = 500ms'
-    ./app config hang 6 >out &
+    ./app config hang 60 >out &
     local app=$!
     comes dumps/dump-00.strobe && kill -0 "$app" && [[ $(ps -o wchan= -p "$app") ]] || return 1
     finds dumps/dump-00.strobe 'dump-cause' 'stall: thread app in [mutex wait] of hang' \
