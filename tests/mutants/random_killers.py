@@ -57,6 +57,7 @@ FILES = {
                                 "unit/import/test_import"],
     "engine/trace/export/packets.c": SINKS,
     "engine/trace/export/sink_perfetto.c": SINKS,
+    "engine/trace/export/perfetto_samples.c": SINKS,
     "engine/trace/model/sink_window.c": SINKS,
     "engine/trace/export/sink_chrome.c": SINKS,
     "engine/trace/export/sink_folded.c": SINKS,

@@ -3,6 +3,7 @@
 #include "engine/trace/export/packets.h"
 #include "engine/trace/export/perfetto_ids.h"
 #include "engine/trace/export/perfetto_marks.h"
+#include "engine/trace/export/perfetto_samples.h"
 #include "engine/trace/export/perfetto_sched.h"
 #include "engine/trace/export/perfetto_tables.h"
 #include "engine/util/array.h"
@@ -25,7 +26,7 @@ struct perfetto {
 
     /* The process being written. */
     uint64_t key; /* key of the process, see perfetto_ids.h */
-    uint32_t tracks_sequence, threads_sequence, samples_sequence;
+    uint32_t tracks_sequence, threads_sequence;
     uint64_t process_track;
     uint64_t begin_ns;                                       /* where all clocks start */
     uint64_t series_track[STROBE_SERIES_COUNT], hitch_track; /* 0 = not described yet */
@@ -49,15 +50,7 @@ struct perfetto {
     size_t named_room;
     uint32_t notes_named, classes_named; /* bits: interned in this sequence */
 
-    /* The sequence of samples. */
-    uint64_t sample_ns;                   /* time of its last packet; UINT64_MAX = the clock must be set */
-    uint32_t last_stack, last_incomplete; /* stack of the message in `sample` */
-    uint8_t sample[48];                   /* the perf sample of the last packet, reused for equal samples */
-    size_t sample_bytes;                  /* 0 = none */
-    uint32_t *stack_iid[STROBE_STACK_INCOMPLETE_COUNT];
-    uint32_t stack_count; /* stack ids assigned so far */
-    uint8_t *frame_known, *function_known, *image_known;
-    size_t frame_room, function_room;
+    struct strobe_perfetto_samples samples;
 };
 
 /* ---- tracks */
@@ -199,8 +192,7 @@ static void perfetto_thread_begin(struct strobe_sink *sink, const struct strobe_
     w->last_ns = w->begin_ns;
     memset(w->last_value, 0, sizeof w->last_value);
     w->notes_named = w->classes_named = 0;
-    w->sample_ns = UINT64_MAX;
-    w->sample_bytes = 0;
+    strobe_perfetto_samples_next_thread(&w->samples);
     for (unsigned i = 0; i < w->track_count; i++)
         describe_counter(w, w->tracks[i], counter_tracks[i] = new_track(w), track);
     start_sequence(w, track, counter_tracks);
@@ -397,216 +389,13 @@ static void perfetto_wake(struct strobe_sink *sink, const struct strobe_wake_flo
     w->stats->flows += f->at_waker != 0;
 }
 
-/* ---- samples */
-
-/* Frame ids: first the frames that are not functions. */
-enum { FRAME_CUT = 1, FRAME_LOST, FRAME_NO_STACK, FRAME_FUNCTIONS };
-
-static uint32_t image_number_at(const struct perfetto *w, uint64_t address)
-{
-    for (uint32_t i = 0; i < w->reader->image_count; i++) {
-        const struct strobe_image_entry *image = strobe_reader_image(w->reader, i);
-        if (image && address >= image->start && address < image->end)
-            return i;
-    }
-    return w->reader->image_count;
-}
-
-/* Opens a packet of the samples' sequence that contains only dictionary entries. */
-static uint8_t *dictionary_open(struct perfetto *w, size_t bytes, uint8_t **packet, uint8_t **data)
-{
-    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX + bytes);
-    *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
-    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
-    return *data = pb_open(p, PACKET_INTERNED);
-}
-
-static void intern_image(struct perfetto *w, uint32_t index)
-{
-    if (w->image_known[index])
-        return;
-    w->image_known[index] = 1;
-    const struct strobe_image_entry *image = strobe_reader_image(w->reader, index), none = {.path = "[unknown]"};
-    if (!image)
-        image = &none;
-    size_t id_bytes = image->build_id_bytes <= STROBE_BUILD_ID_BYTES ? image->build_id_bytes : 0;
-    uint8_t *packet, *data, *p = dictionary_open(w, STROBE_PATH_BYTES, &packet, &data);
-    uint8_t *id = p = pb_open(p, INTERNED_BUILD_ID);
-    p = pb_uint(p, 1, index + 1u);
-    p = pb_bytes(p, 2, image->build_id, id_bytes);
-    p = pb_close(id, p);
-    p = strobe_packets_interned(p, INTERNED_PATH, index + 1u, image->path);
-    uint8_t *mapping = p = pb_open(p, INTERNED_MAPPING);
-    p = pb_uint(p, 1, index + 1u);
-    p = pb_uint(p, 2, index + 1u);
-    p = pb_uint(p, 4, image->start);
-    p = pb_uint(p, 5, image->end);
-    p = pb_uint(p, 7, index + 1u);
-    p = pb_close(mapping, p);
-    p = pb_close(data, p);
-    strobe_packets_end(&w->packets, packet, p);
-}
-
-static void intern_frame(struct perfetto *w, uint32_t frame, uint32_t name, uint64_t address)
-{
-    if ((w->failed |= !strobe_array_reserve_zeroed(&w->frame_known, &w->frame_room, (size_t)frame + 1)) ||
-        (w->failed |= !strobe_array_reserve_zeroed(&w->function_known, &w->function_room, (size_t)name + 1)) ||
-        w->frame_known[frame])
-        return;
-    uint32_t index = image_number_at(w, address);
-    const struct strobe_image_entry *image = strobe_reader_image(w->reader, index);
-    intern_image(w, index);
-    const char *text = strobe_function_tree_name(w->tree, name)->text;
-    uint8_t *packet, *data, *p = dictionary_open(w, strobe_packets_text_bytes(text), &packet, &data);
-    if (!w->function_known[name])
-        p = strobe_packets_interned(p, INTERNED_FUNCTION, name + 1u, text);
-    uint8_t *f = p = pb_open(p, INTERNED_FRAME);
-    p = pb_uint(p, 1, frame);
-    p = pb_uint(p, 2, name + 1u);
-    p = pb_uint(p, 3, index + 1u);
-    p = pb_uint(p, 4, image ? address - image->bias : address);
-    p = pb_close(f, p);
-    p = pb_close(data, p);
-    strobe_packets_end(&w->packets, packet, p);
-    w->function_known[name] = w->frame_known[frame] = 1;
-}
-
-/* Interns the frames at one address. Their ids, outermost first, go to ids[]. */
-static size_t intern_address(struct perfetto *w, uint64_t address, uint32_t *ids, size_t max)
-{
-    const uint32_t *names;
-    uint32_t first;
-    size_t count = strobe_function_tree_at(w->tree, address, &names, &first);
-    if (count > max)
-        count = max;
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = FRAME_FUNCTIONS + first + (uint32_t)i;
-        intern_frame(w, ids[i], names[i], address);
-    }
-    return count;
-}
-
-/* Interns the frames of a stack. Their ids, outermost first, go to ids[]. */
-static size_t intern_frames(struct perfetto *w, uint32_t stack, unsigned incomplete, uint32_t *ids, size_t max)
-{
-    uint64_t address[STROBE_STACK_DEPTH_MAX];
-    uint32_t depth;
-    size_t count = 0;
-    if (incomplete & STROBE_STACK_LOST)
-        intern_frame(w, ids[count++] = FRAME_LOST, STROBE_NAME_LOST, 0);
-    else if (incomplete & STROBE_STACK_CUT)
-        intern_frame(w, ids[count++] = FRAME_CUT, STROBE_NAME_CUT, 0);
-    stack = strobe_function_tree_shown_stack(w->tree, stack, incomplete);
-    if (!stack ||
-        strobe_stack_frames(&w->reader->session.stacks, stack, address, STROBE_STACK_DEPTH_MAX, &depth) != STROBE_OK) {
-        intern_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
-        return count;
-    }
-    for (uint32_t i = 0; i < depth; i++)
-        count += intern_address(w, address[i], ids + count, max - count);
-    if (!count)
-        intern_frame(w, ids[count++] = FRAME_NO_STACK, STROBE_NAME_NO_STACK, 0);
-    return count;
-}
-
-static uint32_t stack_iid(struct perfetto *w, uint32_t stack, unsigned incomplete)
-{
-    uint32_t ids[STROBE_STACK_NAMES_MAX];
-    uint32_t nodes = strobe_stack_node_count(&w->reader->session.stacks) + 1;
-    if (stack >= nodes)
-        stack = 0;
-    if (!w->stack_iid[incomplete] && !(w->stack_iid[incomplete] = calloc(nodes, sizeof *w->stack_iid[incomplete]))) {
-        w->failed = 1;
-        return 0;
-    }
-    uint32_t *iid = &w->stack_iid[incomplete][stack];
-    if (*iid)
-        return *iid;
-    size_t count = intern_frames(w, stack, incomplete, ids, sizeof ids / sizeof ids[0]);
-    uint8_t *packet, *data, *p = dictionary_open(w, count * PB_FIELD_BYTES_MAX, &packet, &data);
-    uint8_t *s = p = pb_open(p, INTERNED_STACK);
-    p = pb_uint(p, 1, *iid = ++w->stack_count);
-    for (size_t i = 0; i < count; i++)
-        p = pb_uint(p, 2, ids[i]);
-    p = pb_close(s, p);
-    p = pb_close(data, p);
-    strobe_packets_end(&w->packets, packet, p);
-    return *iid;
-}
-
-static void set_sample_clock(struct perfetto *w)
-{
-    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
-    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
-    p = strobe_packets_delta_clock(p, w->begin_ns);
-    strobe_packets_end(&w->packets, packet, p);
-    w->sample_ns = w->begin_ns;
-}
-
-/* Prepares the message that all samples of one thread and stack share. */
-static void set_sample(struct perfetto *w, uint32_t stack, unsigned incomplete)
-{
-    uint32_t iid = stack_iid(w, stack, incomplete);
-    uint8_t *p = w->sample, *s = p = pb_open(p, PACKET_PERF_SAMPLE);
-    p = pb_uint(p, 2, w->pid);
-    p = pb_uint(p, 3, w->tid);
-    p = pb_uint(p, 4, iid);
-    p = pb_uint(p, 5, 2);
-    p = pb_close(s, p);
-    w->sample_bytes = (size_t)(p - w->sample);
-    w->last_stack = stack;
-    w->last_incomplete = incomplete;
-}
-
-static void emit_sample(struct perfetto *w, uint64_t time_ns)
-{
-    if (time_ns < w->sample_ns)
-        set_sample_clock(w);
-    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
-    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_NEEDED);
-    p = pb_uint(p, PACKET_TIMESTAMP, time_ns - w->sample_ns);
-    memcpy(p, w->sample, sizeof w->sample);
-    strobe_packets_end(&w->packets, packet, p + w->sample_bytes);
-    w->sample_ns = time_ns;
-}
-
 static void perfetto_samples(struct strobe_sink *sink, const struct strobe_samples *s)
 {
     struct perfetto *w = (struct perfetto *)sink;
     if (w->failed)
         return;
-    if (!w->sample_bytes || s->stack != w->last_stack || s->incomplete != w->last_incomplete)
-        set_sample(w, s->stack, s->incomplete);
-    emit_sample(w, s->first_ns);
-    if (s->count > 1) {
-        uint64_t span = s->last_ns - s->first_ns, steps = s->count - 1, whole = span / steps, rest = span % steps;
-        for (uint64_t i = 1; i <= steps; i++)
-            emit_sample(w, s->first_ns + whole * i + rest * i / steps);
-    }
+    strobe_perfetto_samples_add(&w->samples, w->pid, w->tid, s);
     w->stats->samples += s->count;
-}
-
-static void start_samples(struct perfetto *w)
-{
-    uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->samples_sequence);
-    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
-    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
-    p = strobe_packets_delta_clock(p, w->begin_ns);
-    uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
-    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
-    uint8_t *s = p = pb_open(p, 12);
-    uint8_t *timebase = p = pb_open(p, 1);
-    p = pb_uint(p, 2, 1000);
-    p = pb_text(p, 10, "samples");
-    p = pb_uint(p, 11, 4);
-    p = pb_close(timebase, p);
-    p = pb_close(s, p);
-    p = pb_close(d, p);
-    strobe_packets_end(&w->packets, packet, p);
 }
 
 /* ---- the process */
@@ -743,19 +532,9 @@ static void emit_lifetime(struct perfetto *w)
     w->stats->lives++;
 }
 
-/* Clears the state of the previous process. The next process has its own stacks, images and dictionary of samples. */
+/* Clears the state of the previous process. */
 static void clear_process(struct perfetto *w)
 {
-    for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++) {
-        free(w->stack_iid[incomplete]);
-        w->stack_iid[incomplete] = NULL;
-    }
-    free(w->image_known);
-    w->image_known = NULL;
-    if (w->frame_known)
-        memset(w->frame_known, 0, w->frame_room);
-    if (w->function_known)
-        memset(w->function_known, 0, w->function_room);
     if (w->marks.tracks)
         memset(w->marks.tracks, 0, w->marks.room * sizeof *w->marks.tracks);
     if (w->thread_track)
@@ -763,8 +542,7 @@ static void clear_process(struct perfetto *w)
     memset(w->series_track, 0, sizeof w->series_track);
     strobe_sched_states_free(&w->own_states);
     w->hitch_track = 0;
-    w->stack_count = w->track_count = 0;
-    w->sample_bytes = 0;
+    w->track_count = 0;
 }
 
 /* Writes the session's own scheduling. Such threads have no scheduling when their ids are others in the trace. */
@@ -817,12 +595,9 @@ static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader 
         w->sequence = strobe_perfetto_first_sequence(w->key) - 1;
     w->tracks_sequence = ++w->sequence;
     w->threads_sequence = ++w->sequence;
-    w->samples_sequence = ++w->sequence;
+    uint32_t samples_sequence = ++w->sequence;
     w->next_track = 1;
     w->begin_ns = strobe_reader_ns(reader, 0);
-    w->sample_ns = UINT64_MAX;
-    w->image_known = calloc((size_t)reader->image_count + 1, 1);
-    w->failed |= !w->image_known;
     for (unsigned i = 0; i < TRACK_COUNT; i++)
         if (h->config.metrics & track_kind[i].metric)
             w->tracks[w->track_count++] = i;
@@ -832,7 +607,7 @@ static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader 
     w->marks.key = w->key;
     if (h->version) {
         emit_session(w);
-        start_samples(w);
+        strobe_perfetto_samples_begin(&w->samples, &w->packets, samples_sequence, reader, tree);
     }
     write_own_scheduling(w);
     if (sink->several)
@@ -845,16 +620,13 @@ static enum strobe_status perfetto_finish(struct strobe_sink *sink)
     strobe_packets_close(&w->packets);
     w->stats->packets = w->packets.count;
     w->stats->raw_bytes = w->packets.raw_bytes;
-    enum strobe_status status = w->failed || w->packets.failed || w->marks.failed ? STROBE_IO : STROBE_OK;
+    enum strobe_status status =
+        w->failed || w->packets.failed || w->marks.failed || w->samples.failed ? STROBE_IO : STROBE_OK;
     free(w->marks.tracks);
     free(w->thread_track);
     strobe_sched_states_free(&w->own_states);
-    for (unsigned incomplete = 0; incomplete < STROBE_STACK_INCOMPLETE_COUNT; incomplete++)
-        free(w->stack_iid[incomplete]);
+    strobe_perfetto_samples_free(&w->samples);
     free(w->named_in);
-    free(w->frame_known);
-    free(w->function_known);
-    free(w->image_known);
     free(w);
     return status;
 }
