@@ -260,7 +260,7 @@ check 'a forked child has no server' child_has_no_server
 
 record_has_a_server() {
     local status
-    "$B/strobe" record --control="$server-{pid}" --duration 3s -o record.perfetto-trace -- \
+    "$B/strobe" record --control="$server-{pid}" --duration 6s -o record.perfetto-trace -- \
         ./plain 60 >record.out 2>record.err &
     local recorder=$! base=$server
     for ((i = 0; i < 100; i++)); do
