@@ -81,8 +81,8 @@ def end_tree(process):
 
 
 def end_on_signals():
-    """Makes TERM and HUP raise an exception, so that the started processes are ended, too."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    """Makes INT, TERM and HUP raise an exception, so that the started processes are ended, too."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(130))
 
 

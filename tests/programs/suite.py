@@ -359,6 +359,10 @@ def main():
         suite = Suite(options, Player(os.environ.get("B", "build"), work))
         suite.play(programs, modes)
     counts = suite.counts
+    if not sum(counts.values()):
+        print("tests/programs: nothing to play: only --full plays these programs, or none of them has these modes",
+              file=sys.stderr)
+        return 2
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] else 0
 
