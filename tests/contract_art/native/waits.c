@@ -406,11 +406,12 @@ enum { NAP_NS = STAGE_PAUSE_MS * 1000000 };
 
 static const struct timespec nap = {0, NAP_NS};
 
-static struct timespec in_a_nap(clockid_t clock)
+/* Returns a time that is late enough for a wait, even if the thread loses its processor before it waits. */
+static struct timespec in_ten_naps(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
-    t.tv_nsec += NAP_NS;
+    t.tv_nsec += 10 * NAP_NS;
     return t.tv_nsec < 1000000000 ? t : (struct timespec){t.tv_sec + 1, t.tv_nsec - 1000000000};
 }
 
@@ -434,7 +435,7 @@ static void play_polls(struct strobe_jni *env, struct stage *s)
 
 static void play_timeouts(struct strobe_jni *env, struct stage *s)
 {
-    struct timespec until = in_a_nap(CLOCK_REALTIME);
+    struct timespec until = in_ten_naps(CLOCK_REALTIME);
     (void)env, (void)s;
     app->sem_timedwait(&scene.semaphore, &until);
 }

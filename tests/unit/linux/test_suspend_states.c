@@ -46,8 +46,9 @@ static void *live(void *arg)
     return NULL;
 }
 
-/* Returns when the thread computes again. A wakeup may be queued for the thread's processor: until that processor has
- * handled it, the kernel reports the call that has ended (try_to_wake_up in kernel/sched/core.c). */
+/* Returns when the thread computes. An emulator's thread may sleep in a call of the emulator before. A wakeup may be
+ * queued for the thread's processor: until that processor has handled it, the kernel reports the call that has ended
+ * (try_to_wake_up in kernel/sched/core.c). */
 static void await_turns(const struct target *t)
 {
     uint32_t before = strobe_load_relaxed(&t->turns);
@@ -114,6 +115,7 @@ static uint64_t call_of(const struct target *t)
 static void one_of_each(struct findings *f, struct target *t)
 {
     begin(t, false);
+    await_turns(t);
     f->running = stop_and_go(strobe_load_relaxed(&t->tid));
     await_turns(t);
     f->running_call = call_of(t);
@@ -144,6 +146,7 @@ static void *sample_many(void *arg)
             f->wrong += stop_and_go(strobe_load_relaxed(&sleepers[i].tid)) != STROBE_UNSUPPORTED;
         for (int i = 0; i < MANY; i++)
             f->wrong_calls += (uint32_t)call_of(&sleepers[i]) != SYS_futex;
+        await_turns(&runner);
         f->not_stopped += stop_and_go(strobe_load_relaxed(&runner.tid)) != STROBE_OK;
     }
     f->descriptors = descriptors();
