@@ -30,18 +30,22 @@ function load(name, found) {
 const STATES = `select t.tid, sum(iif(state = 'Running', dur, 0)) as running_ns, sum(iif(state in ('R', 'R+'), dur, 0)) as runnable_ns,
   sum(iif(state = 'S', dur, 0)) as sleeping_ns, sum(state = 'Running') as runs from thread_state
   join thread t using (utid) where t.tid != 0 and dur > 0 group by t.tid order by t.tid`;
+
 // The trace has the threads' whole lives, the report the part of them that is in the session. An event at the begin or
 // the end of this part counts in the report only.
 function states(found) {
-  const states = tp.query('select t.tid, state, ts, dur from thread_state join thread t using (utid) where t.tid != 0 and dur > 0');
-  if (report.scheduling.threads.length < 2) found.push(`${report.scheduling.threads.length} threads are in the report`);
-  for (const reported of report.scheduling.threads) {
+  const states = tp.query(
+    'select t.tid, state, ts, dur from thread_state join thread t using (utid) where t.tid != 0 and dur > 0');
+  const {threads} = report.scheduling;
+  if (threads.length < 2) found.push(`${threads.length} threads are in the report`);
+  for (const reported of threads) {
     const begin = report.begin_ns + reported.begin_ns, end = begin + reported.wall_ns;
     const rows = states.filter(s => s.tid === reported.tid && s.ts < end && s.ts + s.dur > begin);
     const ns = (names) => rows.filter(s => names.includes(s.state))
       .reduce((sum, s) => sum + Math.min(s.ts + s.dur, end) - Math.max(s.ts, begin), 0);
     for (const [key, names] of [['running_ns', ['Running']], ['runnable_ns', ['R', 'R+']], ['sleeping_ns', ['S']]])
-      if (ns(names) !== reported[key]) found.push(`${key} of ${reported.tid} is ${ns(names)}, but ${reported[key]} in the report`);
+      if (ns(names) !== reported[key])
+        found.push(`${key} of ${reported.tid} is ${ns(names)}, but ${reported[key]} in the report`);
     const left = rows.filter(s => s.state === 'Running' && s.ts + s.dur < end).length;
     if (!(left === reported.switches || left === reported.switches - 1))
       found.push(`${reported.tid} left its processor ${left} times, but ${reported.switches} times in the report`);
