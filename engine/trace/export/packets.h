@@ -120,6 +120,19 @@ static inline uint8_t *strobe_packets_delta_clock(uint8_t *p, uint64_t begin_ns)
     return pb_close(s, p);
 }
 
+/* Begins a sequence whose delta clock starts at `begin_ns`, in its first packet. Opens the defaults of the packets that
+ * follow, *defaults: the caller adds to them, and closes them. */
+static inline uint8_t *strobe_packets_begin_sequence(uint8_t *p, uint32_t sequence, uint64_t begin_ns,
+                                                     uint8_t **defaults)
+{
+    p = pb_uint(p, PACKET_SEQUENCE, sequence);
+    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
+    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
+    p = strobe_packets_delta_clock(p, begin_ns);
+    *defaults = p = pb_open(p, PACKET_DEFAULTS);
+    return pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
+}
+
 /* Writes an entry of a dictionary. */
 static inline uint8_t *strobe_packets_interned(uint8_t *p, unsigned field, uint64_t iid, const char *text)
 {

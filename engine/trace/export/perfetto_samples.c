@@ -208,12 +208,8 @@ void strobe_perfetto_samples_add(struct strobe_perfetto_samples *w, uint32_t pid
 static void write_defaults(struct strobe_perfetto_samples *w)
 {
     uint8_t *p = strobe_packets_room(w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->sequence);
-    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
-    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
-    p = strobe_packets_delta_clock(p, w->begin_ns);
-    uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
-    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
+    uint8_t *defaults;
+    p = strobe_packets_begin_sequence(p, w->sequence, w->begin_ns, &defaults);
     uint8_t *s = p = pb_open(p, 12);
     uint8_t *timebase = p = pb_open(p, 1);
     p = pb_uint(p, 2, 1000);
@@ -221,7 +217,7 @@ static void write_defaults(struct strobe_perfetto_samples *w)
     p = pb_uint(p, 11, 4);
     p = pb_close(timebase, p);
     p = pb_close(s, p);
-    p = pb_close(d, p);
+    p = pb_close(defaults, p);
     strobe_packets_end(w->packets, packet, p);
 }
 

@@ -1,9 +1,9 @@
 /* Writes the samples of a process to a Perfetto trace: PerfSample packets in a sequence of their own, whose dictionary
  * has the stacks, frames, functions and images that they name.
  *
- * Frames have ids by address: FRAME_FUNCTIONS + the index of the address's first function in the function tree. A stack
- * is interned at its first sample, with all its frames. Times are the differences of adjacent packets of the sequence.
- * Equal samples of a thread share one encoded message.
+ * A stack is interned at its first sample, with all its frames. The id of a frame follows from its address: the number
+ * of the function in the function tree. Times are the differences of adjacent packets of the sequence. Samples of a
+ * thread with equal stacks share one encoded message.
  *
  * Zeroed memory is valid. Not thread-safe; allocates. Reading half only. */
 #ifndef STROBE_TRACE_EXPORT_PERFETTO_SAMPLES_H

@@ -165,18 +165,14 @@ static uint64_t find_thread_track(struct perfetto *w, const struct strobe_reader
 static void start_sequence(struct perfetto *w, uint64_t track, const uint64_t *counter_tracks)
 {
     uint8_t *p = strobe_packets_room(&w->packets, EVENT_BYTES_MAX), *packet = p = pb_open(p, TRACE_PACKET);
-    p = pb_uint(p, PACKET_SEQUENCE, w->sequence);
-    p = pb_uint(p, PACKET_FLAGS, FLAG_STATE_CLEARED);
-    p = pb_uint(p, PACKET_FIRST_ON_SEQUENCE, 1);
-    p = strobe_packets_delta_clock(p, w->begin_ns);
-    uint8_t *d = p = pb_open(p, PACKET_DEFAULTS);
-    p = pb_uint(p, PACKET_CLOCK_ID, CLOCK_DELTA);
+    uint8_t *defaults;
+    p = strobe_packets_begin_sequence(p, w->sequence, w->begin_ns, &defaults);
     uint8_t *e = p = pb_open(p, PACKET_TRACK_EVENT);
     p = pb_uint(p, EVENT_TRACK, track);
     for (unsigned i = 0; i < w->track_count; i++)
         p = pb_uint(p, EVENT_COUNTER_TRACK, counter_tracks[i]);
     p = pb_close(e, p);
-    p = pb_close(d, p);
+    p = pb_close(defaults, p);
     strobe_packets_end(&w->packets, packet, p);
 }
 
@@ -605,7 +601,7 @@ static void perfetto_start(struct strobe_sink *sink, const struct strobe_reader 
     w->marks.sequence = w->tracks_sequence;
     w->marks.process_track = w->process_track;
     w->marks.key = w->key;
-    if (h->version) {
+    if (h->version) { /* calls that other tools recorded have neither settings nor samples */
         emit_session(w);
         strobe_perfetto_samples_begin(&w->samples, &w->packets, samples_sequence, reader, tree);
     }

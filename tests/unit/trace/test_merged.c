@@ -189,6 +189,26 @@ static void each_process_has_a_track_and_a_slice_of_its_life(void **state)
     free(text);
 }
 
+/* A stack id of one process says nothing about the other, whose sequence needs an entry of its own. */
+static void each_process_interns_the_stacks_of_its_samples(void **state)
+{
+    (void)state;
+    size_t bytes, sequences = 0;
+    uint64_t sequence[IDS_MAX];
+    char *text = convert_both(STROBE_FORMAT_PERFETTO, NULL, &bytes);
+    struct strobe_proto trace = {(const uint8_t *)text, (const uint8_t *)text + bytes};
+    struct strobe_proto_field packet, f, entry;
+    while (strobe_proto_next(&trace, &packet) == STROBE_PROTO_FIELD) {
+        uint64_t of = number_in(packet.bytes, PACKET_SEQUENCE);
+        while (strobe_proto_next(&packet.bytes, &f) == STROBE_PROTO_FIELD)
+            while (f.number == PACKET_INTERNED && strobe_proto_next(&f.bytes, &entry) == STROBE_PROTO_FIELD)
+                if (entry.number == INTERNED_STACK)
+                    add(sequence, &sequences, of);
+    }
+    free(text);
+    assert_int_equal(sequences, 2);
+}
+
 static void folded_stacks_begin_with_the_program(void **state)
 {
     (void)state;
@@ -273,6 +293,7 @@ int main(void)
         cmocka_unit_test(two_traces_share_no_track_and_no_sequence),
         cmocka_unit_test(one_session_gives_the_same_bytes_each_time),
         cmocka_unit_test(each_process_has_a_track_and_a_slice_of_its_life),
+        cmocka_unit_test(each_process_interns_the_stacks_of_its_samples),
         cmocka_unit_test(folded_stacks_begin_with_the_program),
         cmocka_unit_test(speedscope_profiles_are_named_by_process_on_one_clock),
         cmocka_unit_test(chrome_events_have_the_pid_of_their_process),
