@@ -56,14 +56,14 @@ dumps() {
 hang_is_dumped_while_it_lasts() {
     configure 'stall = 500ms'
     ./app config hang 60 >out &
-    local app=$!
-    comes dumps/dump-00.strobe && kill -0 "$app" && [[ $(ps -o wchan= -p "$app") ]] || return 1
-    finds dumps/dump-00.strobe 'dump-cause' 'stall: thread app in [mutex wait] of hang' \
-        'lock held by thread holder' 'in [sleep] of hold_lock' || return 1
-    kill -0 "$app" || { echo 'the program does not hang any more'; return 1; }
-    kill "$app"
+    local app=$! status
+    comes dumps/dump-00.strobe && kill -0 "$app" && [[ $(ps -o wchan= -p "$app") ]] &&
+        finds dumps/dump-00.strobe 'dump-cause' 'stall: thread app in [mutex wait] of hang' \
+            'lock held by thread holder' 'in [sleep] of hold_lock'
+    status=$?
+    kill "$app" || { echo 'the program does not hang any more'; status=1; }
     wait "$app" 2>/dev/null
-    [[ $(dumps) == 1 ]]
+    ((status == 0)) && [[ $(dumps) == 1 ]]
 }
 
 no_stall_is_no_dump() {

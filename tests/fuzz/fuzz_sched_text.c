@@ -1,9 +1,10 @@
 /* Any lines of ftrace's scheduling events, of which any may be missing: the stored events of each program are by time,
- * and follow from each other for each thread. None is lost.
+ * and follow from each other for each thread. Each event that the family has kept is stored.
  *
  * The input is a program of 3 bytes for each line: the event and its processor, the thread of the line and the thread
- * that the event names, the time since the line before and whether this line is lost. Ids are used again as the kernel
- * does. Lines have the forms of Linux 6. Bytes from 0xf0 on, instead of an event, give up to 64 further bytes as text.
+ * that the event names, the time since the line before and whether this line is lost. Ids are used again by the
+ * kernel's rules. Lines have the forms of Linux 6. Bytes from 0xf0 on, instead of an event, give up to 64 further bytes
+ * as text.
  */
 #include "engine/cmd/record/tracefs/sched_text.h"
 #include "engine/trace/import/ftrace/ftrace_text.h"
@@ -150,9 +151,9 @@ static void feed_next(struct lines *l)
 
 /* ---- the stored events */
 
-enum thread_is { NEW, RUNNING, SLEEPING, READY, ENDED };
+enum thread_state { NEW, RUNNING, SLEEPING, READY, ENDED };
 
-static enum thread_is after_event(enum thread_is was, const struct strobe_sched_event *e)
+static enum thread_state after_event(enum thread_state was, const struct strobe_sched_event *e)
 {
     switch (e->what) {
     case STROBE_SCHED_IN: fuzz_require(was != RUNNING); return RUNNING;
@@ -169,7 +170,7 @@ static uint64_t check_program(const struct strobe_sched_family *family, const st
 {
     const struct strobe_sched_head head = {.source = STROBE_SCHED_BY_TRACEPOINTS};
     struct strobe_sched_section section;
-    enum thread_is is[FIRST_TID + TIDS] = {NEW};
+    enum thread_state state[FIRST_TID + TIDS] = {NEW};
     fuzz_require(strobe_sched_family_append(family, program, &head, session.path, 0, UINT64_MAX) == STROBE_OK);
     fuzz_require(strobe_sched_section_open(session.path, session.bytes, &section) == STROBE_OK);
     fuzz_require(section.damaged == 0);
@@ -177,7 +178,7 @@ static uint64_t check_program(const struct strobe_sched_family *family, const st
         const struct strobe_sched_event *e = &section.events[i];
         fuzz_require(i == 0 || e[-1].time_ns <= e->time_ns);
         if (e->tid < FIRST_TID + TIDS)
-            is[e->tid] = after_event(is[e->tid], e);
+            state[e->tid] = after_event(state[e->tid], e);
     }
     uint64_t count = section.count;
     strobe_sched_section_close(&section);

@@ -193,6 +193,7 @@ sums = [sum(t[k] for t in each for k in states) for each in threads]
 lives = [sum(t['wall_ns'] for t in each) for each in threads]
 switches = [sum(t['switches'] for t in each) for each in threads]
 print(sums, lives, switches, whole['wall_ns'])
+assert all(sum(t[k] for k in states) <= t['wall_ns'] for each in threads for t in each)
 # Half of the time of two threads, in whole milliseconds.
 assert 0 < sums[1] <= lives[1] <= whole['wall_ns'] + 2e6 and sums[1] < sums[0] and 0 < switches[1] < switches[0]"; }
 wall_ms=$(python3 -c "import json; print(json.load(open('report.json'))['wall_ns'] // 1000000)")

@@ -193,7 +193,7 @@ static void end_tasks_of(struct strobe_sched_family *f, uint32_t program, const 
             end_task(f, &f->tasks[i], at);
 }
 
-/* The thread has left the program before, though its end may have been lost. */
+/* Moves the thread to another program. Its end in the program before is stored at this event, unless it is stored. */
 static void move_task(struct strobe_sched_family *f, struct strobe_sched_task *t, uint32_t program,
                       const struct strobe_sched_event *at)
 {
@@ -256,8 +256,8 @@ static bool follow_state(const struct strobe_sched_note *n, enum task_state was,
 
 /* The state in which a thread was found changes nothing when the thread has had events since. The creation of a thread
  * ends an earlier one with its id, whose end was lost. Of events that do not follow, two change the state: the end of a
- * thread, and the end of a run that nothing has recorded, when the thread sleeps. A thread that is shown as runnable
- * stays so, because it cannot be woken. */
+ * thread, and the end of a run that nothing has recorded, when the thread sleeps. A runnable thread stays runnable
+ * instead: a wake-up would not follow from its last stored event. */
 static void take_in_order(struct strobe_sched_family *f, const struct strobe_sched_note *n)
 {
     enum task_state next;

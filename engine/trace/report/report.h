@@ -129,7 +129,7 @@ struct strobe_report_calls {
 struct strobe_report_sched_thread {
     const char *name;
     uint32_t tid;
-    uint64_t begin_ns, wall_ns; /* the part of its life that the rest is of; begin since the session's begin */
+    uint64_t begin_ns, wall_ns; /* of the thread's life that the numbers below describe; since the session's begin */
     uint64_t running_ns, runnable_ns, sleeping_ns, uninterruptible_ns;
     uint64_t switches;    /* times that it left its processor; */
     uint64_t preempted;   /* of these, while it could have run on */
