@@ -349,11 +349,12 @@ $B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
 
 # These tests are of commands, whose files are in no library.
 $B/tests/unit/attach/test_safe: $(call obj,obj,engine/cmd/attach/safe.c)
-$B/tests/unit/sched/test_sched_family: $(call obj,obj,engine/cmd/record/sched_family.c)
+$B/tests/unit/sched/test_sched_family: $(call obj,obj,$(patsubst %,engine/cmd/record/sched_%.c,family names))
+$B/tests/unit/sched/test_sched_names: $(call obj,obj,engine/cmd/record/sched_names.c)
 $B/tests/unit/sched/test_sched_found: \
-    $(call obj,obj,$(patsubst %,engine/cmd/record/sched_%.c,family perf threads))
+    $(call obj,obj,$(patsubst %,engine/cmd/record/sched_%.c,family names perf threads))
 $B/tests/unit/sched/test_sched_text: \
-    $(call obj,obj,engine/cmd/record/sched_family.c engine/cmd/record/tracefs/sched_text.c)
+    $(call obj,obj,$(patsubst %,engine/cmd/record/%.c,sched_family sched_names tracefs/sched_text))
 
 # This test is of hooks that each backend compiles for itself.
 $B/tests/unit/linux/test_channels: $(call obj,obj,engine/backend/common/libc/channels.c)

@@ -184,7 +184,7 @@ $B/tests/fuzz/fuzz_options: $(call obj,obj,engine/cmd/arguments.c)
 
 # Links a part of the command, and the unit tests' builder of sessions.
 sched_fuzz := $B/tests/fuzz/fuzz_sched_text
-$(sched_fuzz): $(call obj,obj,engine/cmd/record/sched_family.c engine/cmd/record/tracefs/sched_text.c \
+$(sched_fuzz): $(call obj,obj,$(patsubst %,engine/cmd/record/%.c,sched_family sched_names tracefs/sched_text) \
                               tests/unit/support/session_builder.c)
 $(sched_fuzz): private trace_libs += -lcmocka
 

@@ -174,6 +174,7 @@ static uint64_t check_program(const struct strobe_sched_family *family, const st
     fuzz_require(strobe_sched_family_append(family, program, &head, session.path, 0, UINT64_MAX) == STROBE_OK);
     fuzz_require(strobe_sched_section_open(session.path, session.bytes, &section) == STROBE_OK);
     fuzz_require(section.damaged == 0);
+    fuzz_require(section.name_count == section.head.names);
     for (size_t i = 0; i < section.count; i++) {
         const struct strobe_sched_event *e = &section.events[i];
         fuzz_require(i == 0 || e[-1].time_ns <= e->time_ns);

@@ -1,8 +1,9 @@
 // Checks the scheduling that a session of `strobe record --sched` brings to its trace, with Perfetto's own trace processor.
 //
-//   node check_sched.mjs TRACE-PROCESSOR-DIR STROBE SCRATCH SESSION PROGRAM'S-OUTPUT
+//   node check_sched.mjs TRACE-PROCESSOR-DIR STROBE SCRATCH SESSION PROGRAM'S-OUTPUT FED
 //
-// The session is of tests/sched/turns.c, whose output says the threads' ids. Prints `ok NAME` or `FAIL NAME: ...` for each
+// The session is of tests/sched/turns.c, whose output says the threads' ids. FED is one of `head`, which reads lines that
+// bash writes. Prints `ok NAME` or `FAIL NAME: ...` for each
 // check; exit status 1 when one failed.
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
@@ -10,7 +11,7 @@ import path from 'node:path';
 import {BAD_STATS, slicesLackStates} from './checks.mjs';
 import {TraceProcessor} from './tp.mjs';
 
-const [dir, strobe, scratch, session, output] = process.argv.slice(2);
+const [dir, strobe, scratch, session, output, fed] = process.argv.slice(2);
 const tp = await TraceProcessor.open(dir);
 const file = (name) => path.join(scratch, name);
 const work = JSON.parse(fs.readFileSync(output));
@@ -72,6 +73,15 @@ if (report.scheduling.source === 'tracepoints') {
   const inPart = wakes.filter(w => w.ts >= begin && w.ts < begin + reported.wall_ns).length;
   if (inPart !== reported.wakes) found.push(`${inPart} wake-ups, but ${reported.wakes} in the report`);
   say('scheduling of a session: the waker of a raw futex', found);
+}
+if (report.scheduling.source === 'tracepoints') {
+  const found = [];
+  execFileSync(strobe, ['convert', '-f', '-q', fed, '-o', file('sched-fed.perfetto-trace')]);
+  load('sched-fed.perfetto-trace', found);
+  const wakers = tp.query(`select w.name, count() as wakes from thread_state s join thread t using (utid)
+    join thread w on w.utid = s.waker_utid where t.name = 'head' group by w.name order by wakes desc`);
+  if (wakers[0]?.name !== 'bash' || wakers[0].wakes < 10) found.push(`wakers ${JSON.stringify(wakers)}`);
+  say('scheduling of a session: the name of a waker of another process', found);
 }
 {
   const found = [];

@@ -94,6 +94,7 @@ DIRECTORIES = {
     "engine/cmd/import": ["suite cli", "unit/import/test_*", "suite golden"],
     "engine/cmd/open": ["suite cli"],
     "engine/cmd/record": ["suite record", "suite life", "suite cli"],
+    "engine/cmd/record/sched_names.c": ["unit/sched/test_sched_names", "suite sched"],
     "engine/cmd/record/tracefs": ["unit/sched/test_sched_text", "suite sched"],
     "engine/control": ["unit/control/test_*", "suite control"],
     "engine/flight": ["unit/flight/test_*", "unit/faults/test_faults_dumps", "suite flight"],

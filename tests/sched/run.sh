@@ -90,6 +90,13 @@ assert known > 280e6 and report['scheduling']['lost'] == report['scheduling']['d
 # It sleeps and computes 5 ms each in turn. How long it is runnable depends on the other processes.
 turns = t['running_ns'] + t['sleeping_ns']
 assert turns > 30e6 and turns / 4 < t['running_ns'] < turns * 3 / 4 and t['switches'] >= 6"; }
+# feed_lines: each line wakes the reader.
+feed_lines() { for ((i = 0; i < 20; i++)); do echo && sleep 0.01; done 2>/dev/null; }
+named_waker() { python3 -c "
+import json
+[t] = json.load(open('report.json'))['scheduling']['threads']
+print(t)
+assert t['waker'] == 'bash' and t['waker_wakes'] >= 10"; }
 lost_events() { python3 -c "
 import json, re
 line = re.search(r'--sched: (\d+) events of scheduling are lost: (\d+) found', open('err').read())
@@ -135,6 +142,9 @@ record_by_tracefs() {
         sh -c "'$own/turns' turns; :" >said 2>err
     report_family
     check 'tracefs: each program of a family has its own threads' own_threads
+    feed_lines | "${by_tracefs[@]}" "$strobe" record --sched -q -f --no-convert -o s.strobe -- head -n 20 >said 2>err
+    "$strobe" report --json s.strobe >report.json
+    check 'tracefs: a waker of another process has its name' named_waker
     "${by_tracefs[@]}" "$strobe" record --sched -f --no-convert -o s.strobe -- "$own/turns" flood >said 2>err
     "$strobe" report --json s.strobe >report.json
     check 'tracefs: lost events are counted' lost_events
@@ -177,6 +187,9 @@ if ! in_mounts "$with_tracefs" test -r /sys/kernel/tracing/events/sched/sched_wa
 else
     records 'tracepoints: two threads take turns' turns tracepoints in_mounts "$with_tracefs"
     records 'tracepoints: a sleep that no signal ends' killed tracepoints in_mounts "$with_tracefs"
+    feed_lines | in_mounts "$with_tracefs" "$strobe" record --sched -q -f --no-convert -o s.strobe -- head -n 20 >said 2>err
+    "$strobe" report --json s.strobe >report.json
+    check 'tracepoints: a waker of another process has its name' named_waker
 fi
 
 # A program that executes another one has two sessions, each with the scheduling of its time.

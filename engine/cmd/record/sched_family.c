@@ -52,6 +52,7 @@ void strobe_sched_family_close(struct strobe_sched_family *f)
     free(f->programs);
     free(f->runs);
     free(f->late);
+    strobe_sched_names_free(&f->names);
     strobe_idmap_free(&f->by_tid);
     strobe_idmap_free(&f->by_pid);
     *f = (struct strobe_sched_family){.file = -1};
@@ -272,6 +273,8 @@ static void take_in_order(struct strobe_sched_family *f, const struct strobe_sch
         return;
     if (follows)
         keep_event(f, t->program, &n->event);
+    if (follows && n->event.other && !(n->event.flags & STROBE_SCHED_IN_INTERRUPT))
+        strobe_sched_names_wake(&f->names, n->event.other);
     bool unseen_run = n->event.what == STROBE_SCHED_OUT && (t->state == TASK_NEW || t->state == TASK_SLEEPS);
     if (follows || unseen_run || n->event.what == STROBE_SCHED_END)
         set_task_state(f, t, next);
@@ -313,6 +316,7 @@ void strobe_sched_family_pass(struct strobe_sched_family *f, uint64_t before_ns)
     f->pending_count -= done;
     for (size_t i = 0; i < f->pending_count; i++)
         f->pending[i].order = (uint32_t)i;
+    strobe_sched_names_read(&f->names);
 }
 
 /* ---- the end */
@@ -340,6 +344,7 @@ void strobe_sched_family_finish(struct strobe_sched_family *f)
     strobe_sched_family_pass(f, UINT64_MAX);
     for (size_t i = 0; i < f->program_count; i++)
         write_event_block(f, (uint32_t)i);
+    strobe_sched_names_finish(&f->names);
     if (f->run_count)
         qsort(f->runs, f->run_count, sizeof *f->runs, by_owner);
     if (f->late_count)
@@ -395,6 +400,8 @@ enum strobe_status strobe_sched_family_append(const struct strobe_sched_family *
                                            .run_count = first_run_of(f, owner + 1) - run,
                                            .late = f->late ? f->late + late : NULL,
                                            .late_count = first_late_of(f, owner + 1) - late,
+                                           .names = f->names.names,
+                                           .name_count = f->names.count,
                                            .from_ns = from_ns,
                                            .to_ns = to_ns};
     return strobe_sched_section_append(path, head, &part);

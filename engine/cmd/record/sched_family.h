@@ -16,6 +16,7 @@
 #define STROBE_CMD_RECORD_SCHED_FAMILY_H
 
 #include "engine/base/status.h"
+#include "engine/cmd/record/sched_names.h"
 #include "engine/trace/session/sched_section.h"
 #include "engine/util/idmap.h"
 
@@ -63,8 +64,9 @@ struct strobe_sched_family {
     size_t run_count, run_room;
     struct strobe_sched_late *late; /* the owner is a program */
     size_t late_count, late_room;
-    uint64_t refused; /* events beyond the most that are kept */
-    int error;        /* errno of the first failure; events after it are refused */
+    struct strobe_sched_names names; /* of wakers */
+    uint64_t refused;                /* events beyond the most that are kept */
+    int error;                       /* errno of the first failure; events after it are refused */
 };
 
 /* Creates the file of events in the directory of `beside`. STROBE_IO with errno. */

@@ -359,7 +359,7 @@ enum strobe_status strobe_sched_perf_open_buffers(struct strobe_sched_perf *p, u
                                                   struct strobe_error *why)
 {
     *p = (struct strobe_sched_perf){.source = STROBE_SCHED_BY_SWITCHES, .from_exec = from_exec};
-    p->family = (struct strobe_sched_family){.only_pid = only_pid, .file = -1};
+    p->family = (struct strobe_sched_family){.only_pid = only_pid, .file = -1, .names.from_proc = true};
     update_boottime(p);
     enum strobe_status status = open_rings(p, why);
     if (status == STROBE_OK)
@@ -472,12 +472,25 @@ static void take_life(struct strobe_sched_perf *p, const struct record_id *id, u
 {
     uint32_t ids[4];
     memcpy(ids, record + sizeof(struct perf_event_header), sizeof ids);
+    if (type == PERF_RECORD_FORK)
+        strobe_sched_names_inherit(&p->family.names, ids[2], ids[3]);
     if (type == PERF_RECORD_EXIT)
         add_note(p, id, ids[0], STROBE_SCHED_SEEN,
                  (struct strobe_sched_event){.tid = ids[2], .what = STROBE_SCHED_END});
     else
         add_note(p, id, ids[0], STROBE_SCHED_FORKED,
                  (struct strobe_sched_event){.tid = ids[2], .other = ids[3], .what = STROBE_SCHED_WAKE});
+}
+
+/* COMM: pid, tid, and the name, in the first `bytes` bytes. */
+static void take_thread_name(struct strobe_sched_perf *p, const uint8_t *record, size_t bytes)
+{
+    uint32_t tid;
+    const size_t at = sizeof(struct perf_event_header) + 2 * sizeof tid;
+    if (bytes < at)
+        return;
+    memcpy(&tid, record + at - sizeof tid, sizeof tid);
+    strobe_sched_names_set(&p->family.names, tid, (const char *)record + at, bytes - at);
 }
 
 static void take_ring_record(struct strobe_sched_perf *p, struct strobe_sched_ring *r, const uint8_t *record,
@@ -502,8 +515,9 @@ static void take_ring_record(struct strobe_sched_perf *p, struct strobe_sched_ri
         }
         break;
     case PERF_RECORD_SWITCH: take_switch(p, r, &id, h.misc); break;
-    case PERF_RECORD_COMM: /* the program begins: its first thread runs */
-        if (h.misc & PERF_RECORD_MISC_COMM_EXEC)
+    case PERF_RECORD_COMM:
+        take_thread_name(p, record, bytes - sizeof id);
+        if (h.misc & PERF_RECORD_MISC_COMM_EXEC) /* the program begins: its first thread runs */
             add_note(p, &id, id.pid, STROBE_SCHED_EXECUTED,
                      (struct strobe_sched_event){.tid = id.tid, .what = STROBE_SCHED_IN});
         break;

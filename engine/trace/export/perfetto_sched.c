@@ -15,7 +15,8 @@ enum { EVENT_COMMON_FLAGS = 5, TASK_NAME_BYTES = 16, MESSAGE_BYTES = 256 };
 struct sched_writer {
     struct strobe_ftrace_packets ftrace;
     const struct strobe_reader *reader;
-    struct strobe_idmap names; /* by tid: index of the thread */
+    struct strobe_idmap names;  /* by tid: index of the thread */
+    struct strobe_idmap wakers; /* by tid: threads that the session does not list, whose names are written */
     struct strobe_perfetto_sched_written *written;
     int failed;
 };
@@ -74,10 +75,34 @@ static void write_task_switch(struct sched_writer *w, const struct strobe_sched_
     w->written->switches++;
 }
 
+/* A reader of the trace learns the name of a thread of another process from this event: a wake-up does not have it. */
+static void write_waker_name(struct sched_writer *w, const struct strobe_sched_event *e)
+{
+    int fresh;
+    const char *name = strobe_sched_section_name(&w->reader->sched, e->other);
+    if (!name || strobe_idmap_get(&w->names, e->other, 0))
+        return;
+    if (!strobe_idmap_put(&w->wakers, e->other, 0, &fresh))
+        w->failed = 1;
+    if (w->failed || !fresh)
+        return;
+    uint8_t *event, *p = strobe_ftrace_packets_begin(&w->ftrace, e->cpu, e->time_ns, e->other, MESSAGE_BYTES, &event);
+    if (!p)
+        return;
+    uint8_t *message = p = pb_open(p, STROBE_FTRACE_TASK_RENAME);
+    p = pb_uint(p, 1, e->other);
+    p = pb_text(p, 2, name);
+    p = pb_text(p, 3, name);
+    p = pb_close(message, p);
+    strobe_ftrace_packets_end(&w->ftrace, e->cpu, event, p);
+}
+
 /* The thread that an interrupt interrupted wakes nothing. The idle task stands for the interrupt. */
 static void write_waking(struct sched_writer *w, const struct strobe_sched_event *e, const char *name)
 {
     bool interrupt = e->flags & STROBE_SCHED_IN_INTERRUPT;
+    if (!interrupt)
+        write_waker_name(w, e);
     uint8_t *event, *p = strobe_ftrace_packets_begin(&w->ftrace, e->cpu, e->time_ns, interrupt ? 0 : e->other,
                                                      MESSAGE_BYTES, &event);
     if (!p)
@@ -112,5 +137,6 @@ int strobe_perfetto_sched(struct strobe_packets *packets, uint32_t sequence, con
     }
     strobe_ftrace_packets_close(&w.ftrace);
     strobe_idmap_free(&w.names);
+    strobe_idmap_free(&w.wakers);
     return !w.failed && !w.ftrace.failed;
 }

@@ -3,6 +3,7 @@
  *   sched_switch   from the idle task to a thread that gets a processor, and from a thread that leaves it to the idle
  *                  task. What other tasks run in between is not recorded, so the processor is shown as idle
  *   sched_waking   of a thread by its waker
+ *   task_rename    the name of a waker of another process, before its first wake-up
  *
  * Priorities are not recorded. Threads that the session does not list, such as the engine's own, are left out. Not
  * thread-safe; allocates. Reading half only. */

@@ -103,11 +103,14 @@ static struct strobe_report_wait *find_wait(const struct sched_sum *s, uint32_t 
     return w && w->tid == tid && since_begin_ns <= w->begin_ns + w->duration_ns ? w : NULL;
 }
 
-/* Returns the name of the thread that had the id at that time. */
+/* Returns the name of the thread that had the id at that time. A thread of another process has the one that the
+ * recorder found, if it found one. */
 static const char *name_waker(const struct sched_sum *s, uint32_t tid, uint64_t time_ns)
 {
     const struct sched_life *l = find_life(s, tid, time_ns);
-    const char *name = l ? s->reader->threads[l->thread].name : "(of another process)";
+    const char *name = l ? s->reader->threads[l->thread].name : strobe_sched_section_name(&s->reader->sched, tid);
+    if (!name)
+        name = "(of another process)";
     const char *kept = strobe_text_keep(&s->report->texts, name, strlen(name));
     return kept ? kept : "";
 }

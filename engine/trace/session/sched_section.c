@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -27,6 +28,19 @@ static size_t count_valid_events(const struct strobe_sched_event *events, size_t
     return count;
 }
 
+/* Returns the number of names: all of them, or none when one is invalid. */
+static size_t count_valid_names(const struct strobe_sched_name *names, uint64_t count)
+{
+    uint32_t last_tid = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const struct strobe_sched_name *n = &names[i];
+        if (n->tid <= last_tid || n->tid > INT32_MAX || !n->name[0] || n->name[sizeof n->name - 1])
+            return 0;
+        last_tid = n->tid;
+    }
+    return (size_t)count;
+}
+
 static enum strobe_status map_section(int fd, uint64_t offset, struct strobe_sched_section *out)
 {
     struct stat st;
@@ -41,13 +55,16 @@ static enum strobe_status map_section(int fd, uint64_t offset, struct strobe_sch
         *h = (struct strobe_sched_head){.count = 0};
         return STROBE_OK;
     }
-    uint64_t present = ((uint64_t)st.st_size - offset - sizeof *h) / sizeof(struct strobe_sched_event);
+    uint64_t left = (uint64_t)st.st_size - offset - sizeof *h, present = left / sizeof(struct strobe_sched_event);
     size_t count = (size_t)(h->count < present ? h->count : present);
     if (!count) {
         out->damaged = h->count;
         return STROBE_OK;
     }
-    out->mapped_bytes = sizeof *h + count * sizeof(struct strobe_sched_event);
+    left -= count * sizeof(struct strobe_sched_event);
+    uint64_t names = count < h->count || h->names > left / sizeof(struct strobe_sched_name) ? 0 : h->names;
+    out->mapped_bytes =
+        sizeof *h + count * sizeof(struct strobe_sched_event) + (size_t)names * sizeof(struct strobe_sched_name);
     void *memory = mmap(NULL, out->mapped_bytes, PROT_READ, MAP_PRIVATE, fd, (off_t)offset);
     if (memory == MAP_FAILED)
         return STROBE_IO;
@@ -55,6 +72,8 @@ static enum strobe_status map_section(int fd, uint64_t offset, struct strobe_sch
     out->events = (const struct strobe_sched_event *)(const void *)((const char *)memory + sizeof *h);
     out->count = count_valid_events(out->events, count);
     out->damaged = h->count - out->count;
+    out->names = (const struct strobe_sched_name *)(const void *)(out->events + count);
+    out->name_count = out->damaged ? 0 : count_valid_names(out->names, names);
     return STROBE_OK;
 }
 
@@ -84,8 +103,28 @@ void strobe_sched_section_write(const struct strobe_sched_section *s, struct str
     if (!head.event_bytes)
         return;
     head.count = s->count;
+    head.names = s->name_count;
     strobe_outfile_write(out, &head, sizeof head);
     strobe_outfile_write(out, s->events, s->count * sizeof *s->events);
+    strobe_outfile_write(out, s->names, s->name_count * sizeof *s->names);
+}
+
+static int by_named_tid(const void *tid, const void *name)
+{
+    uint32_t a = *(const uint32_t *)tid, b = ((const struct strobe_sched_name *)name)->tid;
+    return a < b ? -1 : a > b;
+}
+
+static const struct strobe_sched_name *find_sched_name(const struct strobe_sched_name *names, size_t count,
+                                                       uint32_t tid)
+{
+    return count ? bsearch(&tid, names, count, sizeof *names, by_named_tid) : NULL;
+}
+
+const char *strobe_sched_section_name(const struct strobe_sched_section *s, uint32_t tid)
+{
+    const struct strobe_sched_name *found = find_sched_name(s->names, s->name_count, tid);
+    return found ? found->name : NULL;
 }
 
 void strobe_sched_section_add_states(const struct strobe_sched_section *s, uint64_t end_ns,
@@ -129,6 +168,7 @@ struct section_copy {
     int to;
     uint64_t offset, kept; /* of the first event in the file; events in the file */
     size_t late;           /* late events that are copied */
+    bool *named;           /* by the part's names: of the waker of an event in the file */
     size_t block_count;
     struct strobe_sched_event block[COPIED_AT_ONCE]; /* events that are not written yet */
 };
@@ -147,6 +187,10 @@ static bool copy_event(struct section_copy *c, const struct strobe_sched_event *
 {
     if (e->time_ns < c->part->from_ns || e->time_ns >= c->part->to_ns)
         return true;
+    const struct strobe_sched_name *waker =
+        e->other ? find_sched_name(c->part->names, c->part->name_count, e->other) : NULL;
+    if (waker)
+        c->named[waker - c->part->names] = true;
     c->block[c->block_count++] = *e;
     return c->block_count < COPIED_AT_ONCE || write_copied(c);
 }
@@ -174,14 +218,35 @@ static bool copy_run(struct section_copy *c, const struct strobe_sched_run *run)
     return true;
 }
 
-static bool copy_runs(int to, uint64_t offset, const struct strobe_sched_part *part, uint64_t *kept)
+/* Writes the names of wakers behind the events. */
+static bool copy_names(struct section_copy *c, uint64_t *kept)
 {
-    struct section_copy c = {.part = part, .to = to, .offset = offset};
-    for (size_t i = 0; i < part->run_count; i++)
-        if (!copy_run(&c, &part->runs[i]))
+    uint64_t offset = c->offset + c->kept * sizeof *c->block;
+    for (size_t i = 0; i < c->part->name_count; i++) {
+        struct strobe_sched_name name = c->part->names[i];
+        if (!c->named[i])
+            continue;
+        if (!transfer(c->to, &name, sizeof name, offset + *kept * sizeof name, true))
             return false;
-    bool written = copy_late_before(&c, UINT64_MAX) && write_copied(&c);
-    *kept = c.kept;
+        ++*kept;
+    }
+    return true;
+}
+
+/* Copies the part, and counts what it has in *head. */
+static bool copy_part(int to, uint64_t offset, const struct strobe_sched_part *part, struct strobe_sched_head *head)
+{
+    struct section_copy c = {
+        .part = part, .to = to, .offset = offset, .named = calloc(part->name_count + 1, sizeof *c.named)};
+    bool written = c.named != NULL;
+    for (size_t i = 0; i < part->run_count && written; i++)
+        written = copy_run(&c, &part->runs[i]);
+    head->names = 0;
+    written = written && copy_late_before(&c, UINT64_MAX) && write_copied(&c) && copy_names(&c, &head->names);
+    head->count = c.kept;
+    int error = errno;
+    free(c.named);
+    errno = error;
     return written;
 }
 
@@ -192,7 +257,7 @@ static bool append_to_file(int fd, uint64_t file_bytes, const struct strobe_sche
     struct strobe_sched_head h = *head;
     memcpy(h.magic, STROBE_SCHED_MAGIC, sizeof h.magic);
     h.event_bytes = sizeof(struct strobe_sched_event);
-    if (ftruncate(fd, (off_t)file_bytes) == 0 && copy_runs(fd, file_bytes + sizeof h, part, &h.count) &&
+    if (ftruncate(fd, (off_t)file_bytes) == 0 && copy_part(fd, file_bytes + sizeof h, part, &h) &&
         transfer(fd, &h, sizeof h, file_bytes, true))
         return true;
     int error = errno;

@@ -3,6 +3,7 @@
  *
  *   file_bytes      struct strobe_sched_head     file_bytes of the session's header; page-aligned
  *   +64             struct strobe_sched_event[]  by time
+ *                   struct strobe_sched_name[]   by tid: of wakers, where they are known
  *
  * The recording process appends the section after the program has ended, and stores its magic last. Events are
  * consistent for each thread: IN follows OUT or WAKE, and WAKE follows an OUT by which the thread sleeps.
@@ -53,6 +54,13 @@ struct strobe_sched_event {
 };
 _Static_assert(sizeof(struct strobe_sched_event) == 24, "the size in files");
 
+/* The name of a thread that has woken others, of any process: the last one, if it has changed. */
+struct strobe_sched_name {
+    uint32_t tid;
+    char name[16]; /* as the kernel has it; ends with a zero byte, zeros behind it */
+};
+_Static_assert(sizeof(struct strobe_sched_name) == 20, "the size in files");
+
 struct strobe_sched_head {
     char magic[8];
     uint32_t source; /* enum strobe_sched_source */
@@ -60,7 +68,8 @@ struct strobe_sched_head {
     uint64_t count;
     uint64_t lost;    /* the kernel's buffers were full */
     uint64_t refused; /* beyond the most events that are kept */
-    uint64_t zeros[3];
+    uint64_t names;   /* behind the events */
+    uint64_t zeros[2];
 };
 _Static_assert(sizeof(struct strobe_sched_head) == 64, "the size in files");
 
@@ -70,6 +79,8 @@ struct strobe_sched_section {
     const struct strobe_sched_event *events; /* checked: by time, with values in range */
     size_t count;                            /* head.count, less what is damaged */
     uint64_t damaged;                        /* events from the first invalid one on */
+    const struct strobe_sched_name *names;   /* checked: by tid. None when an event is damaged or missing */
+    size_t name_count;
     void *mapped;
     size_t mapped_bytes;
 };
@@ -100,16 +111,21 @@ struct strobe_sched_part {
     size_t run_count;
     const struct strobe_sched_late *late; /* by time */
     size_t late_count;
+    const struct strobe_sched_name *names; /* by tid; those of wakers of the events are stored */
+    size_t name_count;
     uint64_t from_ns, to_ns;
 };
 
-/* Appends a section to the session's file. The section gets the numbers of *head, but for the count. On failure the
+/* Appends a section to the session's file. The section gets the numbers of *head, but for the counts. On failure the
  * session is as before: STROBE_IO with errno, or the status of opening the session. */
 enum strobe_status strobe_sched_section_append(const char *path, const struct strobe_sched_head *head,
                                                const struct strobe_sched_part *part);
 
 /* Writes the section behind the regions of a copy of its session. Writes nothing if there is none. */
 void strobe_sched_section_write(const struct strobe_sched_section *section, struct strobe_outfile *out);
+
+/* Returns the name of the waker, or NULL. */
+const char *strobe_sched_section_name(const struct strobe_sched_section *section, uint32_t tid);
 
 /* Adds the events of the watched threads to `states`, which last to the session's end at `end_ns`. When further events
  * were recorded and are not kept, they last to the last event. */

@@ -56,6 +56,7 @@ static struct strobe_report report;
 static uint64_t refused = 4; /* of the sections that open_with appends */
 static const struct strobe_sched_late *late;
 static size_t late_count;
+static const struct strobe_sched_name wakers[] = {{9, "client"}, {11, "worker"}, {20, "nobody's waker"}};
 
 static const char *make_session(void)
 {
@@ -82,6 +83,8 @@ static void open_with(const struct strobe_sched_event *events, size_t count, uin
                                            .run_count = 2,
                                            .late = late,
                                            .late_count = late_count,
+                                           .names = wakers,
+                                           .name_count = sizeof wakers / sizeof *wakers,
                                            .from_ns = from_ns,
                                            .to_ns = to_ns};
     assert_int_equal(strobe_sched_section_append(path, &head, &part), STROBE_OK);
@@ -141,6 +144,60 @@ static void late_events_are_stored_by_time(void **state)
             assert_memory_equal(e, &course[i - next], sizeof *e);
         assert_true(!i || e[-1].time_ns < e->time_ns || e->tid == 12 || e[-1].tid != 12);
     }
+}
+
+/* Thread 10 is woken by 9 and 11. */
+static const struct strobe_sched_event woken_by_two[] = {OUT(1, 10, 0, SLEEPING),  WAKE(2, 10, 9, 0),  IN(3, 10, 0),
+                                                         OUT(4, 10, 0, SLEEPING),  WAKE(5, 10, 11, 0), IN(6, 10, 0),
+                                                         OUT(12, 10, 0, SLEEPING), WAKE(13, 10, 9, 0)};
+enum { WOKEN_BY_TWO = sizeof woken_by_two / sizeof *woken_by_two };
+
+static void the_names_of_the_wakers_of_its_time_are_stored(void **state)
+{
+    (void)state;
+    open_with(woken_by_two, WOKEN_BY_TWO, 0, UINT64_MAX);
+    assert_int_equal(reader->sched.count, WOKEN_BY_TWO);
+    assert_int_equal(reader->sched.name_count, 2);
+    assert_string_equal(strobe_sched_section_name(&reader->sched, 9), "client");
+    assert_string_equal(strobe_sched_section_name(&reader->sched, 11), "worker");
+    assert_null(strobe_sched_section_name(&reader->sched, 10));
+    assert_null(strobe_sched_section_name(&reader->sched, 20));
+    strobe_reader_close(reader);
+    open_with(woken_by_two, WOKEN_BY_TWO, BEGIN + 4 * MS, BEGIN + 12 * MS);
+    assert_int_equal(reader->sched.name_count, 1);
+    assert_string_equal(strobe_sched_section_name(&reader->sched, 11), "worker");
+}
+
+static void invalid_names_are_left_out(void **state)
+{
+    static const struct strobe_sched_name invalid[][2] = {
+        {{9, "client"}, {9, "worker"}},            /* not by tid */
+        {{0, "client"}, {11, "worker"}},           /* of no thread */
+        {{9, "client"}, {UINT32_MAX, "worker"}},   /* no thread id */
+        {{9, ""}, {11, "worker"}},                 /* no name */
+        {{9, "client"}, {11, "without an end.."}}, /* 16 bytes */
+    };
+    struct strobe_error error = {""};
+    (void)state;
+    open_with(woken_by_two, WOKEN_BY_TWO, 0, UINT64_MAX);
+    off_t at = (off_t)(reader->session.header->file_bytes + 64 + sizeof woken_by_two);
+    strobe_reader_close(reader);
+    reader = NULL;
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        int fd = open(temp_dir_path("s.strobe"), O_WRONLY);
+        assert_int_equal(pwrite(fd, invalid[i], sizeof invalid[i], at), sizeof invalid[i]);
+        close(fd);
+        assert_int_equal(strobe_reader_open(temp_dir_path("s.strobe"), &reader, &error), STROBE_OK);
+        assert_int_equal(reader->sched.count, WOKEN_BY_TWO);
+        assert_int_equal(reader->sched.name_count, 0);
+        strobe_reader_close(reader);
+        reader = NULL;
+    }
+    assert_int_equal(truncate(temp_dir_path("s.strobe"), at + 39), 0);
+    assert_int_equal(strobe_reader_open(temp_dir_path("s.strobe"), &reader, &error), STROBE_OK);
+    assert_int_equal(reader->sched.count, WOKEN_BY_TWO);
+    assert_int_equal(reader->sched.damaged, 0);
+    assert_int_equal(reader->sched.name_count, 0);
 }
 
 static void a_session_without_a_section_has_no_scheduling(void **state)
@@ -211,6 +268,7 @@ static void a_copy_of_the_session_keeps_the_section(void **state)
     assert_int_equal(reader->sched.count, COURSE);
     assert_memory_equal(reader->sched.events, course, sizeof course);
     assert_int_equal(reader->sched.head.lost, 3);
+    assert_string_equal(strobe_sched_section_name(&reader->sched, 11), "worker");
 }
 
 static void a_report_sums_up_states_switches_and_wakers(void **state)
@@ -242,6 +300,21 @@ static void a_report_sums_up_states_switches_and_wakers(void **state)
     assert_int_equal(report.waits[0].waker_tid, 11);
     assert_string_equal(report.waits[0].waker, "worker");
     assert_int_equal(report.waits[1].waker_tid, 0); /* an interrupt is not the thread that it interrupted */
+}
+
+static void a_report_names_wakers_of_other_processes(void **state)
+{
+    (void)state;
+    open_with(woken_by_two, WOKEN_BY_TWO, 0, UINT64_MAX);
+    report.begin_ns = BEGIN;
+    report.waits = calloc(2, sizeof *report.waits);
+    report.wait_count = 1;
+    report.waits[0] = (struct strobe_report_wait){.tid = 10, .begin_ns = 1 * MS, .duration_ns = 2 * MS, .waker = ""};
+    assert_int_equal(strobe_report_take_sched(&report, reader), STROBE_OK);
+    assert_string_equal(report.waits[0].waker, "client");
+    assert_int_equal(report.waits[0].waker_tid, 9);
+    assert_int_equal(report.sched.threads[0].waker_tid, 9);
+    assert_string_equal(report.sched.threads[0].waker, "client");
 }
 
 static void the_last_state_lasts_to_the_end_of_a_whole_session(void **state)
@@ -304,6 +377,26 @@ static void a_trace_has_the_switches_and_wake_ups_of_the_sessions_threads(void *
     assert_int_equal(written.wakings, 1);
 }
 
+/* The waker's name comes before its first wake-up, once; a thread of the session has its name already. */
+static void a_trace_names_wakers_of_other_processes(void **state)
+{
+    struct strobe_perfetto_sched_written written;
+    size_t bytes;
+    (void)state;
+    open_with(woken_by_two, WOKEN_BY_TWO, 0, UINT64_MAX);
+    char *trace = write_sched((struct strobe_perfetto_sched_part){0, UINT64_MAX}, &written, &bytes);
+    static const char rename[] = "\x08\x09\x12\x06"
+                                 "client"
+                                 "\x1a\x06"
+                                 "client";
+    char *first = memmem(trace, bytes, rename, sizeof rename - 1);
+    assert_non_null(first);
+    assert_null(memmem(first + 1, bytes - (size_t)(first + 1 - trace), rename, sizeof rename - 1));
+    assert_null(memmem(trace, bytes, "\x08\x0b\x12\x06worker", 10));
+    assert_int_equal(written.wakings, 3);
+    free(trace);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, close_session)
@@ -311,14 +404,18 @@ int main(void)
         TEST(events_come_back_as_they_were_appended),
         TEST(a_session_gets_the_events_of_its_time),
         TEST(late_events_are_stored_by_time),
+        TEST(the_names_of_the_wakers_of_its_time_are_stored),
+        TEST(invalid_names_are_left_out),
         TEST(a_session_without_a_section_has_no_scheduling),
         TEST(events_from_the_first_invalid_one_on_are_damaged),
         TEST(a_file_that_is_cut_off_has_the_events_before),
         TEST(a_copy_of_the_session_keeps_the_section),
         TEST(a_report_sums_up_states_switches_and_wakers),
+        TEST(a_report_names_wakers_of_other_processes),
         TEST(the_last_state_lasts_to_the_end_of_a_whole_session),
         TEST(a_report_of_a_part_has_that_part_of_the_scheduling),
         TEST(a_trace_has_the_switches_and_wake_ups_of_the_sessions_threads),
+        TEST(a_trace_names_wakers_of_other_processes),
     };
     return cmocka_run_group_tests(tests, temp_dir_open, temp_dir_close);
 }

@@ -95,6 +95,18 @@ static void wakers_are_threads_or_interrupts(void **state)
     assert_notes(" w5/0@10<9 w5/0@20<0irq w5/0@30<9irq");
 }
 
+/* Of threads that wake others of the family. `<...>` is a name that ftrace does not know. */
+static void wakers_have_the_names_of_their_lines(void **state)
+{
+    (void)state;
+    feed(WAKING("an old name-9", "d..3.", 10, 5) WAKING("a name-9", "d..3.", 20, 5) WAKING("<...>-9", "d..3.", 30, 5)
+             WAKING("<idle>-0", "d.h3.", 40, 5) WAKING("<...>-7", "d..3.", 50, 5) WAKING("x-8", "d..3.", 60, 6));
+    strobe_sched_family_finish(&family);
+    assert_int_equal(family.names.count, 1);
+    assert_int_equal(family.names.names[0].tid, 9);
+    assert_string_equal(family.names.names[0].name, "a name");
+}
+
 static void threads_and_child_processes_join_the_family(void **state)
 {
     (void)state;
@@ -181,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(switches_have_the_states_of_the_familys_threads),
         TEST(wakers_are_threads_or_interrupts),
+        TEST(wakers_have_the_names_of_their_lines),
         TEST(threads_and_child_processes_join_the_family),
         TEST(events_begin_when_the_process_executes_the_program),
         TEST(a_thread_that_executes_a_program_gets_the_id_of_its_process),

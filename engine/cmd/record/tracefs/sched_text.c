@@ -194,12 +194,15 @@ static void take_waking_line(struct strobe_sched_text *t, const struct strobe_ft
 {
     struct strobe_ftrace_values v;
     uint32_t tid = read_line_values(line, STROBE_FTRACE_SCHED_WAKING, &v) ? line_number(&v, WAKING_PID) : 0;
-    if (process_of_thread(t, tid))
-        add_line_note(t, line, 0, STROBE_SCHED_SEEN,
-                      (struct strobe_sched_event){.tid = tid,
-                                                  .other = line->tid,
-                                                  .what = STROBE_SCHED_WAKE,
-                                                  .flags = is_in_interrupt(line) ? STROBE_SCHED_IN_INTERRUPT : 0});
+    if (!process_of_thread(t, tid))
+        return;
+    if (line->tid && line->task.bytes && line->task.at[0] != '<') /* <...>: ftrace does not know the name */
+        strobe_sched_names_set(&t->family->names, line->tid, line->task.at, line->task.bytes);
+    add_line_note(t, line, 0, STROBE_SCHED_SEEN,
+                  (struct strobe_sched_event){.tid = tid,
+                                              .other = line->tid,
+                                              .what = STROBE_SCHED_WAKE,
+                                              .flags = is_in_interrupt(line) ? STROBE_SCHED_IN_INTERRUPT : 0});
 }
 
 static void take_new_task(struct strobe_sched_text *t, const struct strobe_ftrace_line *line)

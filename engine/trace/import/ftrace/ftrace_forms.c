@@ -41,7 +41,7 @@ const struct strobe_ftrace_form strobe_ftrace_forms[] = {
     {"sched_process_free", 240, "comm=%1s pid=%2d prio=%3d"},
     {"sched_process_wait", 242, "comm=%1s pid=%2d prio=%3d"},
     {"task_newtask", 235, "pid=%1d comm=%2s clone_flags=%3x oom_score_adj=%4d"},
-    {"task_rename", 236, "pid=%1d oldcomm=%2s newcomm=%3s oom_score_adj=%4d"},
+    {"task_rename", STROBE_FTRACE_TASK_RENAME, "pid=%1d oldcomm=%2s newcomm=%3s oom_score_adj=%4d"},
     {"cpu_frequency", 11, "state=%1u cpu_id=%2u"},
     {"cpu_frequency_limits", 12, "min=%1u max=%2u cpu_id=%3u"},
     {"cpu_idle", 13, "state=%1u cpu_id=%2u"},
