@@ -80,7 +80,7 @@ if ! "${mounted[@]}" "$B/strobe" record --sched -q --no-convert -o "$scratch/sch
 elif [[ -s $scratch/sched.err ]]; then
     skip 'scheduling of a session' 'the kernel refuses perf events'
 else
-    for ((i = 0; i < 20; i++)); do echo && sleep 0.01; done 2>/dev/null |
+    bash -c 'for ((i = 0; i < 20; i++)); do echo && sleep 0.01; done' |
         "${mounted[@]}" "$B/strobe" record --sched -q --no-convert -o "$scratch/fed.strobe" -- head -n 20 >/dev/null
     sched=(-- check_sched.mjs "$B/trace-processor" "$B/strobe" "$scratch" "$scratch/sched.strobe" "$scratch/sched.out"
         "$scratch/fed.strobe")

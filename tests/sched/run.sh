@@ -91,7 +91,7 @@ assert known > 280e6 and report['scheduling']['lost'] == report['scheduling']['d
 turns = t['running_ns'] + t['sleeping_ns']
 assert turns > 30e6 and turns / 4 < t['running_ns'] < turns * 3 / 4 and t['switches'] >= 6"; }
 # feed_lines: each line wakes the reader.
-feed_lines() { for ((i = 0; i < 20; i++)); do echo && sleep 0.01; done 2>/dev/null; }
+feed_lines() { bash -c 'for ((i = 0; i < 20; i++)); do echo && sleep 0.01; done'; }
 named_waker() { python3 -c "
 import json
 [t] = json.load(open('report.json'))['scheduling']['threads']
