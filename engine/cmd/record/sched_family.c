@@ -349,6 +349,14 @@ void strobe_sched_family_finish(struct strobe_sched_family *f)
         qsort(f->runs, f->run_count, sizeof *f->runs, by_owner);
     if (f->late_count)
         qsort(f->late, f->late_count, sizeof *f->late, by_late_owner);
+    for (size_t i = 0; i < f->run_count; i++) {
+        struct strobe_sched_program *p = &f->programs[f->runs[i].owner];
+        p->first_run = p->run_count++ ? p->first_run : i;
+    }
+    for (size_t i = 0; i < f->late_count; i++) {
+        struct strobe_sched_program *p = &f->programs[f->late[i].owner];
+        p->first_late = p->late_count++ ? p->first_late : i;
+    }
 }
 
 /* A process whose begin is lost has executed its first program since before its first event. */
@@ -361,45 +369,18 @@ struct strobe_sched_program *strobe_sched_family_find(struct strobe_sched_family
     return p;
 }
 
-/* Returns the index of the first run of this program or of a later one. */
-static size_t first_run_of(const struct strobe_sched_family *f, uint32_t owner)
-{
-    size_t low = 0, high = f->run_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->runs[middle].owner < owner)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static size_t first_late_of(const struct strobe_sched_family *f, uint32_t owner)
-{
-    size_t low = 0, high = f->late_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->late[middle].owner < owner)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 enum strobe_status strobe_sched_family_append(const struct strobe_sched_family *f,
                                               const struct strobe_sched_program *program,
                                               const struct strobe_sched_head *head, const char *path, uint64_t from_ns,
                                               uint64_t to_ns)
 {
-    uint32_t owner = (uint32_t)(program ? (size_t)(program - f->programs) : f->program_count);
-    size_t run = first_run_of(f, owner), late = first_late_of(f, owner);
+    static const struct strobe_sched_program none;
+    const struct strobe_sched_program *p = program ? program : &none;
     const struct strobe_sched_part part = {.fd = f->file,
-                                           .runs = f->runs ? f->runs + run : NULL,
-                                           .run_count = first_run_of(f, owner + 1) - run,
-                                           .late = f->late ? f->late + late : NULL,
-                                           .late_count = first_late_of(f, owner + 1) - late,
+                                           .runs = f->runs ? f->runs + p->first_run : NULL,
+                                           .run_count = p->run_count,
+                                           .late = f->late ? f->late + p->first_late : NULL,
+                                           .late_count = p->late_count,
                                            .names = f->names.names,
                                            .name_count = f->names.count,
                                            .from_ns = from_ns,

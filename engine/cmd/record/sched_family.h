@@ -45,6 +45,8 @@ struct strobe_sched_program {
     uint32_t block_count, block_room;
     struct strobe_sched_event *block; /* the last events, not written yet */
     uint64_t last_ns;                 /* time of the last event, without the late ones */
+    size_t first_run, run_count;      /* of the family's runs; set by strobe_sched_family_finish, as are */
+    size_t first_late, late_count;    /* those of its late events */
 };
 
 struct strobe_sched_family {
