@@ -8,7 +8,8 @@
             the median of pairs of adjacent runs, one of each kind. Limits: 1.05 with --unwind fp, 1.15 with dwarf, and
             for auto by `frames` in the table. Three pairs are played. When the limit is between the least ratio and the
             median, up to nine are, and the median of all counts. Judged in the full run only, because short programs
-            measure their start, and not beside other load. When bare ticks (--floor) alone take more than the limit,
+            measure their start, and not beside other load. With -follow the CPU time includes the merged trace, and is
+            judged where the table has a limit for it. When bare ticks (--floor) alone take more than the limit,
             the recorded run may take the limit times their CPU time: shown as LIMITf
     rate    requests per second of a bare server divided by those of a recorded one, with the same limits
     hot     the ten functions that perf finds hottest have the same share of CPU time (hot.py), and at most 5 % of CPU
@@ -226,8 +227,7 @@ class Suite:
     def limits(self, row):
         own, mode = row.program.limits, row.mode
         framed = mode.unwind == "fp" or mode.unwind == "auto" and row.program.has_frames
-        cpu = own.get("follow") if mode.follow and "follow" in own else own.get("cpu", 0)
-        cpu = cpu or (LIMIT_FRAMES if framed else LIMIT_NO_FRAMES)
+        cpu = own.get("follow") if mode.follow else own.get("cpu", LIMIT_FRAMES if framed else LIMIT_NO_FRAMES)
         return {"cpu": cpu if mode.interval_ns >= 1e6 else None, "rate": own.get("rate")}
 
     def keep(self, row, folder, kept):
