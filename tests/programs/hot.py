@@ -4,6 +4,10 @@ perf samples user time only, of the whole tree of processes. Its samples in the 
 that the engine calls, too: the C library's `syscall`, and the vdso, where the engine's hooks read the clock. A sample of
 perf has no caller, so it does not show whose call it was. In Strobe's report the engine's own calls are not there.
 
+A tick that comes while the kernel holds interrupts off is delivered when it returns. perf shows it as user time at the
+instruction behind the system call, and Strobe, where a hook knows the call, in the call. So a function of which perf
+has most samples there is left out on both sides: it is a wrapper of a system call.
+
 Of strobe's report the self CPU time counts, without the names in brackets, which stand for calls into the kernel or for
 unknown time. The ten functions that perf finds hottest must have the same share in both, within the sampling error: two
 shares p of n and m samples differ by less than 4 sqrt(p (1 - p) (1/n + 1/m)) in all but one of 16,000 cases. Half a
@@ -27,6 +31,7 @@ MOST_UNSEEN = 0.05
 LEAST_TAKEN = 0.45
 PERF_PERIOD_NS = 997001  # not a multiple of Strobe's period, so that the two are not in step
 FEWEST = 100
+SYSCALL = b"\x0f\x05"  # x86-64
 SAMPLE = re.compile(r"^\s*(.*?)\s+(-?\d+)/(-?\d+)\s+([0-9a-f]+) (.*) \((.*)\)\s*$")
 MMAP = re.compile(r"PERF_RECORD_MMAP2? (-?\d+)/-?\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*?\]: \S+ (.*)$")
 FORK = re.compile(r"PERF_RECORD_FORK\((\d+):(\d+)\):\((\d+):(\d+)\)")
@@ -38,13 +43,15 @@ class Perf:
 
     def __init__(self, data):
         self.functions, self.pids, self.of_engine = Counter(), set(), 0
-        self.maps, self.cache = {}, {}
+        self.returns = Counter()  # samples at the instruction behind a system call
+        self.maps, self.behind = {}, {}
         text = subprocess.run(["perf", "script", "-f", "-i", data, "-F", "comm,pid,tid,ip,sym,dso", "--show-mmap-events",
                                "--show-task-events"], capture_output=True, text=True, errors="replace",
                               check=False).stdout
         for line in text.splitlines():
             self._read_line(line)
-        self.count = sum(self.functions.values())
+        self.wrappers = {names for names, count in self.returns.items() if 2 * count > self.functions[names]}
+        self.count = sum(count for names, count in self.functions.items() if names not in self.wrappers)
 
     def _read_line(self, line):
         if "PERF_RECORD_" in line:
@@ -73,15 +80,34 @@ class Perf:
             self.of_engine += 1
         else:
             self.functions[names] += 1
+            self.returns[names] += self._is_behind_syscall(pid, int(ip, 16))
+
+    def _find_place(self, pid, ip):
+        """Returns the file of the code and the offset in it, or (None, 0)."""
+        for start, size, offset, path in self.maps.get(pid, []):
+            if start <= ip < start + size:
+                if path.startswith("/") and not path.startswith(("//", "/memfd:", "/dev/")):
+                    return path, ip - start + offset
+                break
+        return None, 0
+
+    def _is_behind_syscall(self, pid, ip):
+        place = path, offset = self._find_place(pid, ip)
+        if path and place not in self.behind:
+            try:
+                with open(path, "rb") as file:
+                    file.seek(max(offset - len(SYSCALL), 0))
+                    self.behind[place] = file.read(len(SYSCALL)) == SYSCALL
+            except OSError:
+                self.behind[place] = False
+        return bool(path) and self.behind[place]
 
     def _find_names(self, pid, ip, symbol, dso):
         if dso == "[vdso]":
             return ("[vdso]",)
-        for start, size, offset, path in self.maps.get(pid, []):
-            if start <= ip < start + size:
-                if path.startswith("/") and not path.startswith(("//", "/memfd:", "/dev/")):
-                    return tuple(open_image(path).find_function(ip - start + offset))
-                break
+        path, offset = self._find_place(pid, ip)
+        if path:
+            return tuple(open_image(path).find_function(offset))
         return (shorten(re.sub(r"\+0x[0-9a-f]+$", "", symbol)) if symbol != "[unknown]" else "(no image)",)
 
 
@@ -121,7 +147,10 @@ class Ours:
 def compare_profiles(reports, perf, interval_ns):
     """Returns (verdict, short text, lines): verdict True, False, or None when there are too few samples."""
     ours = Ours(reports, interval_ns)
-    n, m = perf.count, ours.count
+    wrappers = {name for names in perf.wrappers for name in names}
+    time = ours.time - sum(ours.functions[name] for name in wrappers)
+    kept = time / ours.time if ours.time else 0.0
+    n, m = perf.count, int(ours.count * kept)
     head = f"{n} samples of perf and {perf.of_engine} of the engine, {m} of ours"
     if n < FEWEST:
         return None, "-", [f"hot: too few samples: {head}"]
@@ -130,10 +159,11 @@ def compare_profiles(reports, perf, interval_ns):
     shares = Counter()
     for names, count in perf.functions.items():
         known = [name for name in names if name in ours.functions]
-        shares[known[0] if known else names[0]] += count
+        if names not in perf.wrappers:
+            shares[known[0] if known else names[0]] += count
     for name, count in shares.most_common(10):
         p = count / n
-        q = ours.functions[name] / ours.time if ours.time else 0.0
+        q = ours.functions[name] / time if time else 0.0
         mean = (p + q) / 2
         bound = 4 * math.sqrt(mean * (1 - mean) * (1 / n + 1 / max(m, 1))) + HALF_A_POINT
         outside = abs(p - q) > bound
@@ -143,12 +173,13 @@ def compare_profiles(reports, perf, interval_ns):
                      f"{'   OUTSIDE' if outside else ''}")
     in_list = {name for name, _ in shares.most_common(10)}
     for name, spent in ours.functions.most_common(10):
-        if name not in in_list and spent > 0.02 * ours.time:
-            lines.append(f"{100 * shares[name] / n:6.2f} % {100 * spent / ours.time:6.2f} %              {name[:70]}"
+        if name not in in_list and name not in wrappers and spent > 0.02 * time:
+            lines.append(f"{100 * shares[name] / n:6.2f} % {100 * spent / time:6.2f} %              {name[:70]}"
                          "   (not among perf's ten)")
-    head += f"; {100 * unseen:.1f} % unseen, {100 * ours.calls / max(ours.all, 1):.1f} % in calls"
+    left = sum(perf.functions[names] for names in perf.wrappers)
+    head += f"; {left} of perf in wrappers of system calls; {100 * unseen:.1f} % unseen, {100 * ours.calls / max(ours.all, 1):.1f} % in calls"
     expected = n * PERF_PERIOD_NS / interval_ns
-    taken = ours.taken >= LEAST_TAKEN * expected
+    taken = ours.taken * kept >= LEAST_TAKEN * expected
     if expected < FEWEST and not odd:
         return None, "-", [f"hot: too few samples: {head}"]
     good = not odd and unseen <= MOST_UNSEEN and taken
