@@ -30,6 +30,7 @@ from pathlib import Path
 
 KINDS = ("alloc", "map", "write", "host")
 LIMIT_SECONDS = 30
+PAGE = 4096
 
 
 class Case:
@@ -106,6 +107,24 @@ def list_cases(build, inputs):
         Case("record_sched", [strobe, "record", "--sched", "-q", *record[2:]], image="/strobe", records=True),
         Case("start_linux", record, program="spin", image="/libstrobe-preload.so", records=True),
     ]
+
+
+def read_data(path):
+    """Returns the size of a file, and its pages that hold more than zeros. A session has 64 MiB, most of them a hole."""
+    with open(path, "rb") as file:
+        fd, pages, at = file.fileno(), {}, 0
+        size = os.fstat(fd).st_size
+        while at < size:
+            try:
+                begin = os.lseek(fd, at, os.SEEK_DATA)
+            except OSError:
+                break
+            at = os.lseek(fd, begin, os.SEEK_HOLE)
+            for offset in range(begin - begin % PAGE, at, PAGE):
+                page = os.pread(fd, PAGE, offset)
+                if page.count(0) != len(page):
+                    pages[offset] = page
+    return size, pages
 
 
 class Server:
@@ -185,8 +204,7 @@ class Run:
         self.status, self.said, complaint = command.server.run(kind, at, persists)
         self.complaint = complaint.decode().replace(command.folder, "")
         self.met = command.report.read_text().split()[0] if command.report.exists() else ""
-        # A session is a sparse file of 64 MiB, of which only the name counts here.
-        self.files = {path.name: b"" if command.case.records else path.read_bytes() for path in command.work.iterdir()}
+        self.files = {path.name: read_data(path) for path in command.work.iterdir()}
         self.unreadable = [name for name in sorted(self.files) if command.case.records and not command.can_read(name)]
 
     def find_wrong(self, case, clean):
