@@ -78,7 +78,8 @@ count_processes() {
     processes=${#known[@]}
 }
 
-# check_sessions, check_processes NAME WANTED RECORDING: the recording has that many sessions, and its trace processes.
+# check_sessions, check_processes NAME WANTED RECORDING: the recording has that many sessions, or its trace that many
+# processes.
 check_sessions() {
     local sessions
     count_sessions "$3"
