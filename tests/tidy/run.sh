@@ -1,7 +1,7 @@
 #!/bin/bash
 # Style rules: each rule of checks.sh holds for this tree, and each rule finds the fault in a tree that breaks it.
 #
-# takes: 25 s
+# takes: 15 s
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 home=$PWD
