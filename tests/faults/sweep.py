@@ -110,7 +110,7 @@ def list_cases(build, inputs):
 
 
 def read_data(path):
-    """Returns the size of a file, and its pages that hold more than zeros. A session has 64 MiB, most of them a hole."""
+    """Returns the size of a file, and its pages that hold more than zeros. Most of the 64 MiB of a session are holes."""
     with open(path, "rb") as file:
         fd, pages, at = file.fileno(), {}, 0
         size = os.fstat(fd).st_size

@@ -92,8 +92,8 @@ check_processes() {
     check "$1" "$2" "$processes"
 }
 
-# balanced NAME: the accounting of each session in NAME.strobe is consistent. The report of the folder has a line for itself
-# and one for each session.
+# balanced NAME: the accounting of each session in NAME.strobe is consistent. A report of the folder has a line for the
+# folder and one for each session.
 balanced() {
     local report found sessions
     "$strobe" report --json "$1.strobe" >balanced.json || return 1
