@@ -11,11 +11,12 @@
 #   art14                       if STROBE_ART14 names it: all modes, all except the heavy cases
 #   the fakes of 24 and 30      all except the heavy cases, in one mode each
 #
-# With FULL=1, as in the nightly run, all cases run on all runtimes in all modes. When a file about Android's runtime
-# differs from main, these run, too:
+# With FULL=1, as in the nightly run, all cases run on all runtimes in all modes. When a file about Android's runtime or
+# the contract itself differs from main, these run, too:
 #
 #   the fakes of 31 and 35      all except the heavy cases, in one mode each
-#   the other fakes             the cases of few.txt, in which levels and modes differ, in one mode each
+#   the other fakes             the cases of few.txt, in which levels and modes differ, in one mode each; not when only
+#                               cases differ, because the nightly run plays these
 #
 # A case that takes more than about 100 ms of processor time is marked CONTRACT_HEAVY. `make test` should use less than
 # 25 s of it here.
@@ -58,12 +59,17 @@ all_modes() {
     for mode in "${modes[@]}"; do contract "$1" "$mode" "${@:2}"; done
 }
 
-# What the fakes of all levels are tested for: the backend, the fakes, and the contract itself.
-about_art=('engine/backend/art/*' 'engine/method/*/art/*' 'sim/fake/art/*' 'sim/genuine/*' 'tests/contract_art/*')
+# What the fakes of all levels are tested for: the backend, the fakes, and the list of cases in which they differ.
+about_art=('engine/backend/art/*' 'engine/method/*/art/*' 'sim/fake/art/*' 'sim/genuine/*' 'tests/contract_art/few.txt')
+about_cases=('tests/contract_art/*')
+
+middle_levels() {
+    local level
+    for level in 31 35; do contract "fake$level" "${fake_modes[level % 3]}" -l; done
+}
 
 other_levels() {
     local level few=("$@")
-    for level in 31 35; do contract "fake$level" "${fake_modes[level % 3]}" -l; done
     for level in 25 26 27 28 29 32 33 34 36; do contract "fake$level" "${fake_modes[level % 3]}" -- "${few[@]}"; done
 }
 
@@ -76,7 +82,11 @@ usual() {
     contract fake24 interpreted -l
     contract fake30 inlined -l
     if tests/mutants/changed.py "${about_art[@]}"; then
+        middle_levels
         other_levels "${few[@]}"
+    elif tests/mutants/changed.py "${about_cases[@]}"; then
+        middle_levels
+        echo "only cases differ from main: the fakes of 25 to 29, 32 to 34 and 36 are left to the nightly run"
     else
         echo "unchanged since main: the fakes of other levels are left to the nightly run"
     fi

@@ -5,7 +5,11 @@
  *   FAULT_ALL       also all later calls of that kind fail
  *   FAULT_PROGRAM   only in programs with this file name
  *   FAULT_IMAGE     only calls made by the image whose path ends with this text; not set: all calls
- *   FAULT_REPORT    file to which the name of the first call that fails is appended, once a process */
+ *   FAULT_REPORT    file to which the name of the first call that fails is appended, once a process
+ *   FAULT_SERVER    `IN OUT`, descriptors: the program waits before its main function. For each line `KIND AT ALL` that
+ *                   it reads from IN, a fork of it goes on, with these settings. It writes the number of that process
+ *                   to OUT, and then the status with which the process ended. So a sweep loads and links a command
+ *                   once, and not for each place. */
 #include "tests/faults/faulty.h"
 
 #include <dlfcn.h>
@@ -22,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 const char *const fault_kinds[] = {"alloc", "map", "write", "host", NULL};
@@ -80,8 +85,48 @@ static _Atomic uint64_t count;
 static _Atomic bool reported;
 static _Atomic uintptr_t callers[CALLERS]; /* cache: return address * 2 + (it is in the image) */
 
+/* Sets the variables of a line `KIND AT ALL`, ALL being 0 or 1, for this process and for those that it starts. */
+static void take_settings(char *line)
+{
+    char *rest = line;
+    const char *of = strsep(&rest, " "), *number = strsep(&rest, " ");
+    if (!rest)
+        _exit(EXIT_FAILURE);
+    setenv("FAULT_KIND", of, 1);
+    setenv("FAULT_AT", number, 1);
+    if (*rest == '1')
+        setenv("FAULT_ALL", "1", 1);
+    unsetenv("FAULT_SERVER");
+}
+
+/* Returns in each forked process. A line is shorter than a page, so a pipe delivers it whole. */
+static void serve_forks(const char *descriptors)
+{
+    int in, out, status;
+    char line[64];
+    if (sscanf(descriptors, "%d %d", &in, &out) != 2)
+        _exit(EXIT_FAILURE);
+    for (ssize_t bytes; (bytes = read(in, line, sizeof line - 1)) > 0;) {
+        line[bytes] = '\0';
+        pid_t pid = fork();
+        if (pid == 0) {
+            close(in);
+            close(out);
+            take_settings(line);
+            return;
+        }
+        if (pid < 0 || write(out, &pid, sizeof pid) < 0 || waitpid(pid, &status, 0) < 0 ||
+            write(out, &status, sizeof status) < 0)
+            _exit(EXIT_FAILURE);
+    }
+    _exit(EXIT_SUCCESS);
+}
+
 __attribute__((constructor)) static void read_settings(void)
 {
+    const char *server = getenv("FAULT_SERVER");
+    if (server)
+        serve_forks(server);
     const char *program = getenv("FAULT_PROGRAM"), *number = getenv("FAULT_AT");
     if (!number || (program && strcmp(program, program_invocation_short_name)))
         return;

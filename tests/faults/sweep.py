@@ -18,7 +18,11 @@ recording. What libdw allocates to find names is left out there: without it, nam
 Prints a line `FAIL ...` for each other outcome, and `N passed, N failed` last."""
 import argparse
 import concurrent.futures
+import fcntl
 import os
+import select
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +30,7 @@ from pathlib import Path
 
 KINDS = ("alloc", "map", "write", "host")
 LIMIT_SECONDS = 30
+PAGE = 4096
 
 
 class Case:
@@ -104,28 +109,103 @@ def list_cases(build, inputs):
     ]
 
 
-class Run:
-    """One run of a case and its outcome."""
-
-    def __init__(self, case, build, kind, at, persists):
-        with tempfile.TemporaryDirectory() as folder:
-            work, report = Path(folder) / "work", Path(folder) / "report"
-            work.mkdir()
-            environment = {**os.environ, "LD_PRELOAD": f"{build}/libfaulty.so", "FAULT_KIND": kind, "FAULT_AT": str(at),
-                           "FAULT_PROGRAM": case.program, "FAULT_REPORT": str(report), "TMPDIR": str(work)}
-            environment.update({"FAULT_ALL": "1"} if persists else {})
-            environment.update({"FAULT_IMAGE": case.image} if case.image else {})
+def read_data(path):
+    """Returns the size of a file, and its pages that hold more than zeros. Most of the 64 MiB of a session are holes."""
+    with open(path, "rb") as file:
+        fd, pages, at = file.fileno(), {}, 0
+        size = os.fstat(fd).st_size
+        while at < size:
             try:
-                done = subprocess.run([word.format(work=work) for word in case.words], stdin=subprocess.DEVNULL,
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-                                      timeout=LIMIT_SECONDS)
-                self.status, self.said, self.complaint = done.returncode, done.stdout, done.stderr.decode()
-            except subprocess.TimeoutExpired:
-                self.status, self.said, self.complaint = "none in time", b"", ""
-            self.complaint = self.complaint.replace(folder, "")
-            self.met = report.read_text().split()[0] if report.exists() else ""
-            self.files = {path.name: path.read_bytes() for path in work.iterdir()}
-            self.unreadable = [path.name for path in sorted(work.iterdir()) if case.records and not reads(build, path)]
+                begin = os.lseek(fd, at, os.SEEK_DATA)
+            except OSError:
+                break
+            at = os.lseek(fd, begin, os.SEEK_HOLE)
+            for offset in range(begin - begin % PAGE, at, PAGE):
+                page = os.pread(fd, PAGE, offset)
+                if page.count(0) != len(page):
+                    pages[offset] = page
+    return size, pages
+
+
+class Server:
+    """A command that is loaded once, and forked for each run (FAULT_SERVER of faulty.c)."""
+
+    def __init__(self, words, build, environment):
+        self.output, self.errors = (os.memfd_create(name) for name in ("output", "errors"))
+        for stream in self.output, self.errors:  # each run writes from the begin of an emptied file
+            fcntl.fcntl(stream, fcntl.F_SETFL, os.O_APPEND)
+        (to_read, self.requests), (self.answers, to_write) = os.pipe(), os.pipe()
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.errors, pass_fds=(to_read, to_write),
+            env={**os.environ, "LD_PRELOAD": f"{build}/libfaulty.so", "FAULT_SERVER": f"{to_read} {to_write}",
+                 **environment})
+        os.close(to_read)
+        os.close(to_write)
+
+    def read_number(self, seconds):
+        """Returns a number of the server, or None when there is none in time."""
+        if not select.select([self.answers], [], [], seconds)[0]:
+            return None
+        number = os.read(self.answers, 4)
+        if not number:
+            raise EOFError(f"{self.process.args} does not serve")
+        return int.from_bytes(number, sys.byteorder, signed=True)
+
+    def run(self, kind, at, persists):
+        """Returns the status of a run, and what it printed on stdout and on stderr."""
+        for stream in self.output, self.errors:
+            os.ftruncate(stream, 0)
+        os.write(self.requests, f"{kind} {at} {int(persists)}".encode())
+        pid, ended = self.read_number(LIMIT_SECONDS), self.read_number(LIMIT_SECONDS)
+        if ended is None:
+            os.kill(pid, signal.SIGKILL)
+            self.read_number(LIMIT_SECONDS)
+            return "none in time", b"", b""
+        return (os.waitstatus_to_exitcode(ended),
+                *(os.pread(stream, os.fstat(stream).st_size, 0) for stream in (self.output, self.errors)))
+
+    def end(self):
+        for file in self.requests, self.answers, self.output, self.errors:
+            os.close(file)
+        self.process.wait()
+
+
+class Command:
+    """A case that is ready to run. Its runs use the same folder, one after the other."""
+
+    def __init__(self, case, build, folder):
+        self.case, self.folder, self.work, self.report = case, folder, Path(folder) / "work", Path(folder) / "report"
+        self.work.mkdir()
+        environment = {"FAULT_PROGRAM": case.program, "FAULT_REPORT": str(self.report), "TMPDIR": str(self.work)}
+        environment.update({"FAULT_IMAGE": case.image} if case.image else {})
+        self.server = Server([word.format(work=self.work) for word in case.words], build, environment)
+        # These read what a recording leaves, without a fault.
+        self.readers = {name: Server([f"{build}/strobe", "report", self.work / name], build, {"FAULT_PROGRAM": "none"})
+                        for name in ("o.strobe", "o.pftrace") if case.records}
+
+    def can_read(self, name):
+        return name in self.readers and self.readers[name].run("none", 0, False)[0] == 0
+
+    def clear(self):
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        self.report.unlink(missing_ok=True)
+
+    def end(self):
+        for server in self.server, *self.readers.values():
+            server.end()
+
+
+class Run:
+    """One run of a command and its outcome."""
+
+    def __init__(self, command, kind, at, persists):
+        command.clear()
+        self.status, self.said, complaint = command.server.run(kind, at, persists)
+        self.complaint = complaint.decode().replace(command.folder, "")
+        self.met = command.report.read_text().split()[0] if command.report.exists() else ""
+        self.files = {path.name: read_data(path) for path in command.work.iterdir()}
+        self.unreadable = [name for name in sorted(self.files) if command.case.records and not command.can_read(name)]
 
     def find_wrong(self, case, clean):
         """Returns what is wrong with the outcome, or ""."""
@@ -147,21 +227,13 @@ class Run:
         return "" if lines <= max(1, len(clean.complaint.splitlines())) else f"{lines} lines on stderr"
 
 
-def reads(build, path):
-    return subprocess.run([f"{build}/strobe", "report", path], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode == 0
-
-
-def sweep(case, build, kind, sample):
+def sweep_kind(command, clean, kind, sample):
     """Returns the number of places tried, and lines about those with a wrong outcome."""
-    clean, tried, lines, at = Run(case, build, kind, 0, False), 0, [], 1
-    met = clean.status == 0
-    if not met:
-        lines.append(f"FAIL {case.name}: status {clean.status} without a fault: {clean.complaint.strip()}")
+    case, tried, lines, at, met = command.case, 0, [], 1, True
     while met:
         met = False
         for persists in (tried % 2 == 1,) if sample else (False, True):
-            run = Run(case, build, kind, at, persists)
+            run = Run(command, kind, at, persists)
             met |= bool(run.met)
             wrong = run.find_wrong(case, clean) if run.met else ""
             if wrong:
@@ -170,6 +242,20 @@ def sweep(case, build, kind, sample):
         tried += met
         at += 1 + (2 * at if sample else 0)
     return tried, lines
+
+
+def sweep(case, build, kinds, sample):
+    """Returns the number of places tried in all kinds, and lines about those with a wrong outcome."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(case, build, folder)
+        try:
+            clean = Run(command, kinds[0], 0, False)
+            if clean.status != 0:
+                return 0, [f"FAIL {case.name}: status {clean.status} without a fault: {clean.complaint.strip()}"]
+            swept = [sweep_kind(command, clean, kind, sample) for kind in kinds if kind in case.kinds]
+        finally:
+            command.end()
+    return sum(tried for tried, _ in swept), [line for _, lines in swept for line in lines]
 
 
 def main():
@@ -184,9 +270,8 @@ def main():
         unpack(Path(folder))
         cases = [case for case in list_cases(options.build, Path(folder)) if case.name in options.names or
                  not options.names]
-        jobs = [(case, pool.submit(sweep, case, options.build, kind, options.sample))
-                for case in cases for kind in options.kinds.split(",") if kind in case.kinds]
-        for case, job in jobs:
+        jobs = [pool.submit(sweep, case, options.build, options.kinds.split(","), options.sample) for case in cases]
+        for job in jobs:
             tried, lines = job.result()
             for line in lines:
                 print(line, flush=True)

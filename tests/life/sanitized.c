@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 6, ROUNDS = 2, STEPS = 4000 };
+enum { THREADS = 4, ROUNDS = 2, STEPS = 1000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long total, unlocked;

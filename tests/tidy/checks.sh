@@ -366,16 +366,19 @@ paths_in_readmes_are_there() {
 # directories control and flight also link the functions in control-symbols.txt and flight-symbols.txt. They must not
 # link others (heap, stdio, locks), even unused. The rule checks the built objects: $1 is B.
 capture_half_links_only_what_it_may() {
-    local objects
+    local objects half symbol object
+    local -A listed_for=()
     mapfile -t objects < <(find "$1"/obj/engine/{base,store,capture,method,host,control,flight} -name '*.o' \
         -not -path '*/method/*/art/*' 2>/dev/null)
     ((${#objects[@]})) || return 0
+    for half in capture control flight; do
+        while IFS= read -r symbol; do listed_for[$half $symbol]=1; done <"$home/tests/tidy/$half-symbols.txt"
+    done
     nm -u -A "${objects[@]}" | sed -E 's/^([^:]*):.* [Uw] ([^@ ]*).*/\2 \1/' | sort -u |
         grep -vE '^(__(asan|ubsan|tsan|gcov|sanitizer|llvm)|_GLOBAL_OFFSET_TABLE_|strobe_)' |
         while read -r symbol object; do
-            [[ $object == "$1"/obj/engine/control/* ]] && grep -qxF "$symbol" tests/tidy/control-symbols.txt && continue
-            [[ $object == "$1"/obj/engine/flight/* ]] && grep -qxF "$symbol" tests/tidy/flight-symbols.txt && continue
-            grep -qxF "$symbol" tests/tidy/capture-symbols.txt ||
+            half=${object#"$1"/obj/engine/}
+            [[ -v listed_for["capture $symbol"] || -v listed_for["${half%%/*} $symbol"] ]] ||
                 echo "$object:1: links $symbol, which tests/tidy/capture-symbols.txt does not list"
         done
 }

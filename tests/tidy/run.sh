@@ -61,25 +61,39 @@ list_planted() {
 }
 
 # finds RULE PATH TEXT: in the clean tree with this file the rule reports a fault that names the file; without the file
-# it reports none. The result without the file is the same for each PATH, so it is taken once for a rule.
-declare -A clean_faults=()
+# it reports none. Faults of one rule in different files are planted together: a rule judges each file by itself. The
+# result without the files is taken once for a rule.
+declare -A clean_faults=() faults=()
+faulty_rule=
 finds() {
-    local rule=$1 path=$2 reported listed
+    local rule=$1 path=$2
+    [[ $rule == "$faulty_rule" && ! -v faults[$path] ]] || judge_faults
     [[ ! -e $planted/$path ]] || { verdict "the clean tree lacks $path" 'it has that file'; return; }
+    faulty_rule=$rule
+    faults[$path]=$3
+}
+
+# judge_faults: plants the faults that `finds` has collected, and judges what the rule reports.
+judge_faults() {
+    local rule=$faulty_rule path reported listed folders=()
+    ((${#faults[@]})) || return 0
     list_planted
     [[ -v clean_faults[$rule] ]] || clean_faults[$rule]=$(cd "$planted" && $rule build)
-    plant "$path" "$3"
+    for path in "${!faults[@]}"; do plant "$path" "${faults[$path]}"; done
     list_planted
-    reported=$(cd "$planted" && $rule build)
-    rm "$planted/$path"
-    [[ $path != */* ]] || (cd "$planted" && rmdir -p --ignore-fail-on-non-empty "${path%/*}")
-    if [[ -n ${clean_faults[$rule]} ]]; then
-        verdict "$rule reports nothing in a clean tree" "${clean_faults[$rule]}"
-    elif [[ $reported != *"$path"* ]]; then
-        verdict "$rule finds a planted fault" "reported no fault in $path, which contains: $3"
-    else
-        verdict "$rule finds a planted fault" ''
-    fi
+    reported=$'\n'$(cd "$planted" && $rule build)
+    for path in "${!faults[@]}"; do
+        if [[ -n ${clean_faults[$rule]} ]]; then
+            verdict "$rule reports nothing in a clean tree" "${clean_faults[$rule]}"
+        elif [[ $reported != *$'\n'"$path:"* ]]; then
+            verdict "$rule finds a planted fault" "reported no fault in $path, which contains: ${faults[$path]}"
+        else
+            verdict "$rule finds a planted fault" ''
+        fi
+    done
+    for path in "${!faults[@]}"; do [[ $path != */* ]] || folders+=("${path%/*}"); done
+    (cd "$planted" && rm "${!faults[@]}" && rmdir -p --ignore-fail-on-non-empty "${folders[@]}") 2>/dev/null
+    faults=()
 }
 
 plant_clean_tree
@@ -100,6 +114,7 @@ finds_in_large_directory() {
     fi
     verdict 'directories_hold_24_sources finds a planted fault' "${said:+it reported: $said}"
 }
+judge_faults
 finds_in_large_directory
 plant_clean_tree
 finds tables_in_comments_keep_their_lines engine/base/a.h \
@@ -121,12 +136,12 @@ finds include_arrows_point_one_way engine/host/a.h '#include "engine/store/ring.
 finds include_arrows_point_one_way engine/store/a.c '#include "engine/capture/gate.h"\n'
 finds include_arrows_point_one_way engine/capture/a.c '#include "engine/backend/linux/linux.h"\n'
 finds include_arrows_point_one_way engine/trace/a.c '#include "engine/capture/gate.h"\n'
-finds include_arrows_point_one_way engine/trace/a.c '#include "engine/watch/anr.h"\n'
+finds include_arrows_point_one_way engine/trace/b.c '#include "engine/watch/anr.h"\n'
 finds include_arrows_point_one_way engine/backend/a.c '#include "engine/method/rhea/art/rhea.h"\n'
 finds include_arrows_point_one_way engine/method/rhea/a.c '#include "engine/backend/art/art.h"\n'
-finds include_arrows_point_one_way engine/trace/a.c '#include "engine/method/matrix/matrix_entry.h"\n'
+finds include_arrows_point_one_way engine/trace/c.c '#include "engine/method/matrix/matrix_entry.h"\n'
 finds include_arrows_point_one_way engine/trace/import/rhea/a.c '#include "engine/method/matrix/matrix_entry.h"\n'
-finds include_arrows_point_one_way engine/trace/import/rhea/a.c '#include "engine/method/rhea/art/rhea.h"\n'
+finds include_arrows_point_one_way engine/trace/import/rhea/b.c '#include "engine/method/rhea/art/rhea.h"\n'
 finds include_arrows_point_one_way engine/watch/a.c '#include "engine/cmd/cmd.h"\n'
 finds include_arrows_point_one_way sim/kernel/a.c '#include "sim/app/dist.h"\n'
 finds include_arrows_point_one_way sim/score/a.c '#include "sim/runtime/run.h"\n'
@@ -140,6 +155,7 @@ finds static_functions_have_names_of_their_own engine/base/a.c 'static int used(
 finds the_reading_half_has_no_threads engine/trace/build/a.c 'static pthread_mutex_t lock;\n'
 finds the_reading_half_has_no_threads tests/unit/watch/a.c '#include <stdatomic.h>\n'
 finds temporary_files_are_in_tmpdir bench/a.c 'char path[] = "/tmp/a-XXXXXX";\n'
+judge_faults
 plant_class() {
     local c='static x y[] = {\n    {"start", "(J)Z", f},\n};\n'
     plant engine/backend/art/java/strobe/Strobe.java '    private static native boolean start(long ns);\n'
@@ -176,6 +192,8 @@ finds directories_are_named_in_their_readme engine/unheard_of/a.c 'int a;\n'
 finds directories_are_named_in_their_readme engine/base/deeper/a.h '/* Said. */\n'
 finds directories_are_named_in_their_readme sim/kernel/a.S '.text\n'
 finds paths_in_readmes_are_there sim/README.md 'See `engine/base/unheard_of.h`.\n'
+
+judge_faults
 
 # Rules that check built files, on objects and on a program that break them.
 objects=$planted/objects

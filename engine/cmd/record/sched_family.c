@@ -144,8 +144,9 @@ static void keep_event(struct strobe_sched_family *f, uint32_t program, const st
 static bool begin_program(struct strobe_sched_family *f, uint32_t pid, uint64_t begin_ns, uint32_t *out)
 {
     int fresh;
-    uint32_t *last = strobe_idmap_put(&f->by_pid, pid, 0, &fresh);
-    if (!last || !strobe_array_reserve(&f->programs, &f->program_room, f->program_count + 1)) {
+    bool has_room = strobe_array_reserve(&f->programs, &f->program_room, f->program_count + 1);
+    uint32_t *last = has_room ? strobe_idmap_put(&f->by_pid, pid, 0, &fresh) : NULL;
+    if (!last) {
         fail_family(f, ENOMEM);
         return false;
     }
@@ -208,13 +209,16 @@ static void move_task(struct strobe_sched_family *f, struct strobe_sched_task *t
 static struct strobe_sched_task *find_sched_task(struct strobe_sched_family *f, const struct strobe_sched_note *n)
 {
     int fresh = 0;
-    uint32_t program, *index = n->pid ? strobe_idmap_put(&f->by_tid, n->event.tid, 0, &fresh)
-                                      : strobe_idmap_get(&f->by_tid, n->event.tid, 0);
+    uint32_t program, *index = NULL;
+    if (!n->pid)
+        index = strobe_idmap_get(&f->by_tid, n->event.tid, 0);
+    else if (strobe_array_reserve(&f->tasks, &f->task_room, f->task_count + 1)) /* first: a key needs its thread */
+        index = strobe_idmap_put(&f->by_tid, n->event.tid, 0, &fresh);
     if (index && !fresh && n->event.time_ns < f->tasks[*index].last_ns)
         return NULL;
     if (!n->pid)
         return index ? &f->tasks[*index] : NULL;
-    if (!index || (fresh && !strobe_array_reserve(&f->tasks, &f->task_room, f->task_count + 1))) {
+    if (!index) {
         fail_family(f, ENOMEM);
         return NULL;
     }
