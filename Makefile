@@ -351,6 +351,7 @@ $B/tests/unit/mach/test_mach_rebind: $(call obj,obj,$(rebind_src))
 $B/tests/unit/attach/test_safe: $(call obj,obj,engine/cmd/attach/safe.c)
 $B/tests/unit/sched/test_sched_family: $(call obj,obj,$(patsubst %,engine/cmd/record/sched_%.c,family names))
 $B/tests/unit/sched/test_sched_names: $(call obj,obj,engine/cmd/record/sched_names.c)
+$B/tests/unit/faults/test_faults_sched: $(call obj,obj,$(patsubst %,engine/cmd/record/sched_%.c,family names))
 $B/tests/unit/sched/test_sched_found: \
     $(call obj,obj,$(patsubst %,engine/cmd/record/sched_%.c,family names perf threads))
 $B/tests/unit/sched/test_sched_text: \
