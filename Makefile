@@ -464,7 +464,7 @@ $(call obj,pic,$(compiled_once)): $B/pic/%.o: $B/obj/%.o
 	@mkdir -p $(@D) && ln -f $< $@
 endif
 # Programs that several suites build. Building them first avoids builds in parallel.
-test: $B/genuine/make_traces $B/contract_art $B/device/app_process64 $B/lib/libstrobe-capture.so.0
+test: $B/genuine/make_traces $B/contract_art $B/device/app_process64 $B/lib/libstrobe-capture.so.0 $(completions)
 test-tools: $(gate_programs) $B/html/make_sessions
 benches: $B/bench/strobe-bench $B/bench/strobe-bench-lab $B/bench/strobe-bench-art $B/bench/strobe-bench-mach \
          $(gate_programs) $B/bench/workload

@@ -1,15 +1,32 @@
 # The completion scripts of the shells: each offers exactly the options of each command's help text. Sourced by run.sh.
 
+# make has written them, unless only a part of the tree is built.
 for shell in bash zsh fish; do
-    "$home/ci/completion" $shell "$B" >"completion.$shell" 2>err || echo "FAIL set-up: completion of $shell: $(<err)"
+    made=$B/completion/strobe.$shell
+    if [[ $made -nt $B/strobe && $made -nt $B/strobe-lab && $made -nt $home/ci/completion ]]; then
+        cp "$made" "completion.$shell"
+    else
+        "$home/ci/completion" $shell "$B" >"completion.$shell" 2>err ||
+            echo "FAIL set-up: completion of $shell: $(<err)"
+    fi
 done
 lab_commands='run compare explore learn'
 commands="record attach capture report convert export diff merge open doctor symbolize $lab_commands"
 
-# bash_offers WORD...: what bash offers for the last word, one a line.
-bash_offers() {
-    bash -c 'source ./completion.bash; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _strobe
-        printf "%s\n" "${COMPREPLY[@]}"' bash "$@" | sort
+# Asks one bash for all lines: `bash-offers/LINE` gets what bash offers for the last word of the line, one a line. The
+# last word of a line that ends with a blank is empty.
+ask_bash() {
+    mkdir -p bash-offers
+    bash -c 'source ./completion.bash
+        compopt() { :; }
+        for line in "$@"; do
+            read -ra COMP_WORDS <<<"$line"
+            [[ $line != *" " ]] || COMP_WORDS+=("")
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            _strobe
+            ((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]}" | sort >"bash-offers/$line"
+            : >>"bash-offers/$line"
+        done' bash "$@"
 }
 
 # Asks one fish for all lines, because each start takes longer than the answer: `fish-offers/LINE` gets what fish offers
@@ -21,31 +38,43 @@ ask_fish() {
 }
 
 # The long options of each command's help text are in the file long-options-COMMAND. Options of other commands are
-# between backquotes.
-for command in $commands; do
-    { echo --help; "$strobe" help "$command" | sed 's/`[^`]*`//g'; } | options | grep '^--' | sort -u \
-        >"long-options-$command"
-done
+# between backquotes, which the pattern skips.
+help_texts=()
+for command in $commands; do help_texts+=("help-$command"); done
+while IFS=: read -r file option; do
+    echo "$option" >>"long-options-${file#help-}"
+done < <({ grep -oHP '`[^`]*`(*SKIP)(*FAIL)|(?<![\w-])--[a-z][a-z-]+(?![\w-])' "${help_texts[@]}"
+    printf 'help-%s:--help\n' $commands; } | sort -u)
 
+if wanted bash_completes_options || wanted bash_completes_commands_and_kinds ||
+    wanted bash_completes_no_options_of_the_recorded_program; then
+    lines=('strobe re' 'strobe-lab ' 'strobe import matrix' 'strobe import ftrace --p' 'strobe record -- ls --')
+    for command in $commands; do lines+=("strobe $command --"); done
+    ask_bash "${lines[@]}"
+fi
 if wanted bash_completes_options; then
     fault=
     for command in $commands; do
-        fault+=$(diff <(bash_offers strobe $command --) long-options-$command) || fault+=" ($command)"
+        same_text "bash-offers/strobe $command --" "long-options-$command" ||
+            fault+=$(diff "bash-offers/strobe $command --" "long-options-$command")" ($command)"
     done
     verdict bash_completes_options "$fault"
 fi
 if wanted bash_completes_commands_and_kinds; then
     fault=
-    [[ $(bash_offers strobe re) == $'record\nreport' ]] || fault+="re: $(bash_offers strobe re) "
-    [[ $(bash_offers strobe-lab '' | tr '\n' ' ') == '--help --version compare explore help learn run ' ]] ||
-        fault+="strobe-lab: $(bash_offers strobe-lab '') "
-    [[ $(bash_offers strobe import matrix) == $'matrix-events\nmatrix-log' ]] ||
-        fault+="import: $(bash_offers strobe import matrix) "
-    [[ $(bash_offers strobe import ftrace --p) == --pid ]] || fault+="--p: $(bash_offers strobe import ftrace --p)"
+    while IFS='|' read -r line offered; do
+        read_file said "bash-offers/$line"
+        [[ ${said//$'\n'/ } == "$offered " ]] || fault+="$line: $said "
+    done <<'END'
+strobe re|record report
+strobe-lab |--help --version compare explore help learn run
+strobe import matrix|matrix-events matrix-log
+strobe import ftrace --p|--pid
+END
     verdict bash_completes_commands_and_kinds "$fault"
 fi
 if wanted bash_completes_no_options_of_the_recorded_program; then
-    fault=$(bash_offers strobe record -- ls --)
+    read_file fault 'bash-offers/strobe record -- ls --'
     verdict bash_completes_no_options_of_the_recorded_program "$fault"
 fi
 if wanted fish_completes_options; then
@@ -53,11 +82,10 @@ if wanted fish_completes_options; then
     for command in $commands; do lines+=("strobe $command --"); done
     for command in $lab_commands; do lines+=("strobe-lab $command --"); done
     ask_fish "${lines[@]}"
-    for command in $commands; do
-        fault+=$(diff "fish-offers/strobe $command --" long-options-$command) || fault+=" ($command)"
-    done
-    for command in $lab_commands; do
-        fault+=$(diff "fish-offers/strobe-lab $command --" long-options-$command) || fault+=" ($command)"
+    for line in "${lines[@]}"; do
+        command=${line#* } command=${command% --}
+        same_text "fish-offers/$line" "long-options-$command" ||
+            fault+=$(diff "fish-offers/$line" "long-options-$command")" ($line)"
     done
     verdict fish_completes_options "$fault"
 fi

@@ -47,13 +47,18 @@ went_well() {
     [[ ! -s $work/err ]] || echo "it said: $(head -c 300 "$work/err")"
 }
 
+# it_works NAME: judges the last run so, without a process when there is no fault.
+it_works() {
+    if ((status == 0)) && [[ ! -s $work/err ]]; then verdict "$1"; else verdict "$1" "$(went_well)"; fi
+}
+
 # works NAME COMMAND...: the command succeeds and prints nothing to stderr.
 works() {
     local name=$1
     shift
     wanted "$name" || return 0
     run "$@"
-    verdict "$name" "$(went_well)"
+    it_works "$name"
 }
 
 # ---- wrong arguments
