@@ -187,7 +187,8 @@ if ! in_mounts "$with_tracefs" test -r /sys/kernel/tracing/events/sched/sched_wa
 else
     records 'tracepoints: two threads take turns' turns tracepoints in_mounts "$with_tracefs"
     records 'tracepoints: a sleep that no signal ends' killed tracepoints in_mounts "$with_tracefs"
-    feed_lines | in_mounts "$with_tracefs" "$strobe" record --sched -q -f --no-convert -o s.strobe -- head -n 20 >said 2>err
+    feed_lines | in_mounts "$with_tracefs" "$strobe" record --sched -q -f --no-convert -o s.strobe -- \
+        head -n 20 >said 2>err
     "$strobe" report --json s.strobe >report.json
     check 'tracepoints: a waker of another process has its name' named_waker
 fi

@@ -219,7 +219,7 @@ static bool copy_run(struct section_copy *c, const struct strobe_sched_run *run)
 }
 
 /* Writes the names of wakers behind the events. */
-static bool copy_names(struct section_copy *c, uint64_t *kept)
+static bool copy_waker_names(struct section_copy *c, uint64_t *kept)
 {
     uint64_t offset = c->offset + c->kept * sizeof *c->block;
     for (size_t i = 0; i < c->part->name_count; i++) {
@@ -242,7 +242,7 @@ static bool copy_part(int to, uint64_t offset, const struct strobe_sched_part *p
     for (size_t i = 0; i < part->run_count && written; i++)
         written = copy_run(&c, &part->runs[i]);
     head->names = 0;
-    written = written && copy_late_before(&c, UINT64_MAX) && write_copied(&c) && copy_names(&c, &head->names);
+    written = written && copy_late_before(&c, UINT64_MAX) && write_copied(&c) && copy_waker_names(&c, &head->names);
     head->count = c.kept;
     int error = errno;
     free(c.named);
