@@ -21,7 +21,7 @@ static void begins(struct graph_walker *w, uint64_t frame)
     pthread_threadid_np(0, &id);
     uint64_t high = (uint64_t)(uintptr_t)pthread_get_stackaddr_np(pthread_self());
     atomic_store(&s->stack_high, high);
-    atomic_store(&s->stack_low, high - pthread_get_stacksize_np(pthread_self()));
+    atomic_store(&s->stack_bytes, pthread_get_stacksize_np(pthread_self()));
     atomic_store(&s->root_frame, frame);
     if (m->crew->joins)
         m->crew->joins(id);

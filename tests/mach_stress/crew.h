@@ -8,9 +8,10 @@ enum { CREW_MAX = 64 };
 
 /* A slot of the crew, and the thread in it. */
 struct crew_slot {
-    _Atomic uint64_t id; /* thread_id; 0: no thread. The other members belong to that thread, or to the next one */
-    _Atomic uint64_t stack_low, stack_high, root_frame;
-    _Atomic bool rests; /* the thread sleeps */
+    _Atomic uint64_t id; /* thread_id; 0: no thread. Each of the others belongs to that thread, or to the next one */
+    _Atomic uint64_t stack_high, root_frame;
+    _Atomic uint64_t stack_bytes; /* all threads have stacks of one size */
+    _Atomic bool rests;           /* the thread sleeps */
 };
 
 struct crew {

@@ -90,14 +90,16 @@ static void judge(const uint64_t *frames, uint32_t count, enum strobe_walk_end e
     graph_print(frames, count);
 }
 
-/* The known bounds of the stack; every eighth time they are unknown, and it is read safely. */
+/* The known bounds of the stack; every eighth time they are unknown, and it is read safely. So they are when the slot
+ * has the end of the next thread's stack already. That thread's first frame is none of this stack. */
 static struct strobe_window window_of(const struct crew_slot *s, const struct strobe_regs *regs)
 {
     uint64_t sp = regs->sp & ~(uint64_t)7;
-    uint64_t low = atomic_load(&s->stack_low), high = atomic_load(&s->stack_high);
-    bool known = sp >= low && sp < high && counts.tried % 8;
+    uint64_t high = atomic_load(&s->stack_high), bytes = atomic_load(&s->stack_bytes);
+    uint64_t root = atomic_load(&s->root_frame);
+    bool known = sp < high && high - sp <= bytes && counts.tried % 8;
     counts.safely += !known;
-    return (struct strobe_window){known ? sp : 0, known ? high : 0, 0, atomic_load(&s->root_frame)};
+    return (struct strobe_window){known ? sp : 0, known ? high : 0, 0, root - sp < bytes ? root : 0};
 }
 
 static void walk_and_resume(const struct crew_slot *s, uint64_t id, const struct strobe_regs *regs)
