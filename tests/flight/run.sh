@@ -252,8 +252,8 @@ written_of() {
 # ends between two wake-ups may have one more. Three are allowed.
 #
 # The least disturbed window is within the limit: 1 % of a processor, or twice what the bare wake-ups take, because on a
-# busy virtual machine these alone may take 1 %. Beside other suites ten windows took 0.9 to 2.3 times as much as the bare
-# wake-ups.
+# busy virtual machine these alone may take 1 %. Beside other suites ten windows took 0.9 to 2.3 times as much as the
+# bare wake-ups.
 judge_idle_windows() {
     python3 - "$1" <<'PYTHON'
 import glob, re, sys, time
