@@ -90,8 +90,9 @@ static void judge(const uint64_t *frames, uint32_t count, enum strobe_walk_end e
     graph_print(frames, count);
 }
 
-/* The known bounds of the stack; every eighth time they are unknown, and it is read safely. So they are when the slot
- * has the end of the next thread's stack already. That thread's first frame is none of this stack. */
+/* Returns the known bounds of the stack. Every eighth time they count as unknown, and the stack is read safely. They
+ * are also unknown when the slot already has the end of the next thread's stack. The first frame of that thread is not
+ * in this stack, and is left out. */
 static struct strobe_window window_of(const struct crew_slot *s, const struct strobe_regs *regs)
 {
     uint64_t sp = regs->sp & ~(uint64_t)7;

@@ -9,7 +9,8 @@
  * later events. The events of a program are by time all the same.
  *
  * The events go to a file without a name, in runs of one program each. Memory has the list of runs, of programs and of
- * threads, the late events, and the last events of programs that still run: at most 24 KiB each.
+ * threads, the names of wakers (sched_names.h), the late events, and the last events of programs that still run: at
+ * most 24 KiB each.
  *
  * Times are ns of CLOCK_BOOTTIME. Zeroed memory, with file -1, is an empty family. Not thread-safe; allocates. */
 #ifndef STROBE_CMD_RECORD_SCHED_FAMILY_H
@@ -77,7 +78,8 @@ enum strobe_status strobe_sched_family_create_file(struct strobe_sched_family *f
 /* Adds an event. */
 void strobe_sched_family_add(struct strobe_sched_family *f, const struct strobe_sched_note *note);
 
-/* Keeps the events before `before_ns`. Of the events that are added later, few may be older. */
+/* Keeps the events before `before_ns`, and reads the names of their wakers that are to be read. Of the events that are
+ * added later, few may be older. */
 void strobe_sched_family_pass(struct strobe_sched_family *f, uint64_t before_ns);
 
 /* Ends the recording: writes all events to the file. Then programs can be found and appended. */

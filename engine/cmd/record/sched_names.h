@@ -5,7 +5,7 @@
  * change their names, and reading a file for each wake-up would cost more than the recording. The last name counts. A
  * thread that has ended before its file is read, and of which there is no record, stays without a name.
  *
- * Zeroed memory knows no name. A name that finds no memory is left out. Not thread-safe; allocates. */
+ * Zeroed memory is an empty list. A name for which there is no memory is left out. Not thread-safe; allocates. */
 #ifndef STROBE_CMD_RECORD_SCHED_NAMES_H
 #define STROBE_CMD_RECORD_SCHED_NAMES_H
 
