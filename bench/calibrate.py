@@ -23,7 +23,9 @@ scenario with more disturbed runs than requested undisturbed ones is skipped and
 
 On a virtual machine the costs of a tick, a pass of the sampler or a wake-up vary: they change by half within minutes,
 as the load of the host's other guests changes. With --measure PROGRAM (strobe-costs), the script measures costs after
-the real runs of each scenario, and virtual time charges the median of the last three tables.
+the real runs of each scenario, and virtual time plays each seed with each of the last three tables. So the confidence
+interval contains the variation of the costs, too: a difference that only one of three measurements causes is not a
+failure with --quick.
 
 --keep stores the results of the real runs with their measured costs. --again uses stored results instead of new runs,
 to compare another table of costs, or another model, with the same runs.
@@ -50,7 +52,7 @@ BUSY_THREADS = 4
 METHODS = 10
 DRAWS = 2000
 MEASURED_ROUNDS = 5  # of strobe-costs, after each scenario
-MEASURED_TABLES = 3  # virtual time charges their median
+MEASURED_TABLES = 3  # virtual time plays each seed with each of them
 DISTURBED = 0.1      # of a processor, taken by others while a scenario was played
 
 # Score, its format, and the bound of the difference between the medians of the modes; all in percent of its unit.
@@ -122,12 +124,11 @@ class Costs:
             self.measure()
 
     def end(self):
-        """Returns the median of the latest measured tables, that of this scenario included; None when costs are not
-        measured. It is a median because the host of a virtual machine may disturb one measurement."""
+        """Returns the latest measured tables, that of this scenario included; none when costs are not measured."""
         if not self.program:
-            return None
+            return []
         self.measure()
-        return median_table(list(self.tables))
+        return list(self.tables)
 
     def options(self, table):
         """Returns the options that set the cost table. A given table takes precedence over a measured one."""
@@ -140,15 +141,6 @@ class Costs:
     def close(self):
         if self.own:
             os.unlink(self.own)
-
-
-def median_table(tables):
-    """Returns the median of cost tables, member by member. Integer members (lateness) stay integers."""
-    if isinstance(tables[0], dict):
-        return {name: median_table([t[name] for t in tables]) for name in tables[0]}
-    if isinstance(tables[0], list):
-        return [median_table(column) for column in zip(*tables)]
-    return tables[0] if isinstance(tables[0], str) else statistics.median_low(tables)
 
 
 class RealRuns:
@@ -164,7 +156,7 @@ class RealRuns:
         """Returns results by seed, too few when the machine was disturbed, and the costs measured with them."""
         key = " ".join([os.path.basename(path), *options])
         if self.again:
-            return self.kept.get(key, {}), self.kept.get("costs", {}).get(key)
+            return self.kept.get(key, {}), self.kept.get("costs", {}).get(key, [])
         self.costs.begin()
         results, seed, disturbed = {}, 0, 0
         while len(results) < runs and disturbed <= runs:
@@ -173,10 +165,10 @@ class RealRuns:
             disturbed += played is None
             if played:
                 results[str(seed)] = {name: played[name] for name in (*(s[0] for s in SCORES), "methods", "thread_ns")}
-        table = self.costs.end()
+        tables = self.costs.end()
         self.kept[key] = results
-        self.kept.setdefault("costs", {})[key] = table
-        return results, table
+        self.kept.setdefault("costs", {})[key] = tables
+        return results, tables
 
 
 def play(strobe, path, mode, seed, options):
@@ -294,8 +286,10 @@ def calibrate(strobe, path, costs, busy, runs, draws, real_runs):
     if len(real) < runs:
         raise Disturbed(f"{name}, {load} threads beside: more than {runs} runs were disturbed by other "
                         f"processes, {len(real)} were not")
-    options_of_costs = costs.options(measured)
-    virtual = [play_virtual(strobe, path, int(seed), options + options_of_costs) for seed in played]
+    virtual = []
+    for table in measured or [None]:
+        options_of_costs = costs.options(table)
+        virtual += [play_virtual(strobe, path, int(seed), options + options_of_costs) for seed in played]
     print(f"\n{name}, {f'beside {load} threads' if load else 'quiet'}, {' '.join(options) or 'as it is'}, {runs} runs")
     print(f"       {'':<34} {'virtual':>8} {'real':>8} {'differs':>8}  {'95 %':^20} bound   true shares differ")
     rows = rows_of(virtual, real, draws)

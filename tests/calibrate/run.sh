@@ -32,7 +32,7 @@ make_free() {
 import json, sys
 def nothing(value):
     return [nothing(v) for v in value] if isinstance(value, list) else value if isinstance(value, str) else 0
-table = next(table for table in json.load(open(sys.argv[1]))["costs"].values() if table)
+table = next(tables[0] for tables in json.load(open(sys.argv[1]))["costs"].values() if tables)
 json.dump({key: value if key == "slice" else nothing(value) for key, value in table.items()}, sys.stdout)
 PYTHON
 }
