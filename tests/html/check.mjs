@@ -428,6 +428,26 @@ async function checkComparison() {
   await close();
 }
 
+// Cells without scores: fake ART's player crashes in scenario fine, and scenario odd cannot be played there.
+async function checkCellsWithoutScores() {
+  const {page, said, close} = await open('cells', 1600, 'light');
+  const texts = await page.evaluate(() => [...document.querySelectorAll('.matrix tbody tr')].map(row =>
+    [...row.querySelectorAll('td span')].map(e => e.textContent)));
+  check('a_cell_says_that_its_player_failed', texts[1][0] === 'FAILED' && /%$/.test(texts[0][0]), JSON.stringify(texts));
+  check('a_cell_says_that_it_was_not_played', texts[1][1] === '-' && /%$/.test(texts[0][1]), JSON.stringify(texts));
+  const details = async column => {
+    await page.click(`.matrix tbody tr:nth-child(2) td:nth-of-type(${column}) button`);
+    return page.textContent('#cell');
+  };
+  const failed = await details(1), refused = await details(2);
+  check('the_reason_of_a_failure_is_shown', /Failed: the played process: Segm/.test(failed), failed);
+  check('the_reason_of_a_refusal_is_shown', /Not played: .*odd\.scn: method "java\.lang\.A\.run": expected a name/
+    .test(refused), refused);
+  check('a_cell_without_scores_has_no_command', !(await page.$('#cell-command')), '');
+  equal('cells_without_scores_say_nothing', said, []);
+  await close();
+}
+
 // Many columns: the matrix scrolls in its own box, and the names of the rows stay.
 async function checkWide() {
   const {page, close} = await open('wide', 390, 'light');
@@ -453,6 +473,7 @@ try {
   for (const name of ['hang', 'diff', 'run', 'compare', 'wide']) await checkLooks(name);
   await checkRun();
   await checkComparison();
+  await checkCellsWithoutScores();
   await checkWide();
   const {page, said, close} = await open('hang', 1600, 'light');
   await checkTables(page);

@@ -52,6 +52,17 @@ for seed in {1..14}; do
 done
 "$B/strobe-lab" compare --runtime host --runtime fake30 "$work"/random-*.scn --html "$pages/wide.html" >/dev/null ||
     fail 'no page of backends'
+# A player that crashes on fake ART, and a scenario whose method has a name that fake ART cannot have: the host plays it.
+mkdir "$work/bin" && cp "$B/strobe-lab" "$work/bin"
+printf '#!/bin/bash\ngrep -aqs java.lang "$@" && exec "%s" "$@"\nkill -SEGV $$\n' "$(realpath "$B")/strobe-player-virtual" \
+    >"$work/bin/strobe-player-virtual"
+chmod +x "$work/bin/strobe-player-virtual"
+scenario='duration 100ms\nimage a managed { method A.run { forever { compute 1ms; sleep 1ms } } }\n'
+scenario+='thread main main run A.run\n'
+printf "scenario fine \"\"\n$scenario" >"$work/fine.scn"
+printf "scenario odd \"\"\n${scenario//A.run/java.lang.A.run}" >"$work/odd.scn"
+"$work/bin/strobe-lab" compare --runtime host --runtime fake30 "$work"/{fine,odd}.scn --policy strobe \
+    --html "$pages/cells.html" >/dev/null 2>&1
 refused_compare() {
     local said
     said=$("$B/strobe-lab" compare "${compared[0]}" "${@:2}" 2>&1)
