@@ -150,12 +150,13 @@ class Player:
         return [*words, "--no-convert", "-o", f"{folder}/s.strobe", "--"]
 
     def floor_words(self):
-        """Returns the words before a command that give it ticks of 1 ms and an empty handler for them."""
+        """Returns the words before a command that give it ticks of 1 ms and an empty handler for them. A shared ASan is
+        told to accept that the library comes before it: the library replaces no function."""
         library = self.bin / "libticks.so"
         if not library.exists():
             subprocess.run([*self.environment["cc"].split(), "-shared", "-fPIC", "-o", library, self.src / "ticks.c"],
                            check=True)
-        return ["env", f"LD_PRELOAD={library}"]
+        return ["env", f"LD_PRELOAD={library}", "ASAN_OPTIONS=verify_asan_link_order=0"]
 
     def run(self, program, size, folder, prefix=(), user=False, patience=None, dump=None, settings=None):
         """Runs a program in the new directory `folder`, with the words `prefix` before it. `dump`: the file for the stacks
