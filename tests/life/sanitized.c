@@ -1,9 +1,13 @@
 /* Threads that allocate, lock, read the clock and sleep. With the argument `error`, makes an error of the kind that
  * the program's sanitizer finds. */
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +53,32 @@ static void make_error(int count)
 #endif
 }
 
+/* Returns true when the function belongs to a sanitizer's runtime library. */
+static bool is_of_a_runtime(uintptr_t function)
+{
+    bool found = false;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long begin, end;
+        if (sscanf(line, "%lx-%lx", &begin, &end) == 2 && function >= begin && function < end)
+            found |= strstr(line, "san.so") || strstr(line, "libclang_rt");
+    }
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+/* A runtime's handler of a real-time signal postpones the signal, and the engine's stop signal is such a signal. */
+static void name_postponed_signals(void)
+{
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+        uintptr_t action[8] = {0};
+        if (syscall(SYS_rt_sigaction, number, NULL, action, 8L) == 0 && action[0] > 1 && is_of_a_runtime(action[0]))
+            printf("a runtime handles signal %d\n", number);
+    }
+}
+
 int main(int argc, char **argv)
 {
     wrong = argc > 1 && !strcmp(argv[1], "error");
@@ -59,6 +89,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < THREADS; i++)
             pthread_join(thread[i], NULL);
     }
+    name_postponed_signals();
     if (wrong)
         make_error(argc);
     printf("%ld\n", total);

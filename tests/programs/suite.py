@@ -11,6 +11,9 @@
             measure their start, and not beside other load. With -follow the CPU time includes the merged trace, and is
             judged where the table has a limit for it. When bare ticks (--floor) alone take more than the limit,
             the recorded run may take the limit times their CPU time: shown as LIMITf
+    wall    elapsed time of the recorded program, as its session has it, divided by that of the bare run, is at most 1.5
+            times the CPU ratio: more would be time in which the program waits for the tracer. Judged in the full run,
+            not beside other load, and not for servers, which end when their clients have
     rate    requests per second of a bare server divided by those of a recorded one, with the same limits
     hot     the ten functions that perf finds hottest have the same share of CPU time (hot.py), and at most 5 % of CPU
             time is unseen. perf records the same run. Shown: the largest difference, in bounds; over 1.0 is a failure
@@ -41,6 +44,7 @@ QUICK_MODES = "auto-1ms"
 FULL_MODES = ("fp-1ms dwarf-1ms auto-1ms fp-10ms dwarf-10ms auto-10ms auto-1ms-follow dwarf-1ms-follow "
               "auto-1ms-user auto-1ms-follow-user auto-1ms-load dwarf-1ms-load")
 LIMIT_FRAMES, LIMIT_NO_FRAMES = 1.05, 1.15
+LIMIT_WALL, WALL_NOISE_NS = 1.5, 1e8   # of the CPU ratio; what a loaded host adds to a short run
 PAIRS, MOST_PAIRS = 3, 9
 
 
@@ -75,7 +79,7 @@ class Row:
                 return {True: "ok", False: "FAIL", None: "-"}[verdict]
             return text + ("!" if verdict is False else "")
         print(f"{self.program.name:19} {self.mode.name:20} {cell('end'):5} {cell('out'):5} {cell('acc'):5} "
-              f"{cell('cpu'):>12} {cell('rate'):>12} {cell('hot'):>10}  {'FAIL' if self.failed() else 'pass'}", flush=True)
+              f"{cell('cpu'):>12} {cell('wall'):>8} {cell('rate'):>12} {cell('hot'):>10}  {'FAIL' if self.failed() else 'pass'}", flush=True)
         if not self.failed():
             for note in self.notes:
                 if "hot" in self.verdicts and self.verdicts["hot"] is None and note.startswith("hot: "):
@@ -158,6 +162,13 @@ class Suite:
                 row.judge("acc", False, note=f"{session.name}: {len(report['threads'])} threads, expected {threads}")
         return reports
 
+    def judge_wall(self, row, bare, run, reports):
+        longest = max((report.get("wall_ns", 0) for report in reports), default=0)
+        if not longest or not run.cpu or bare.rate or row.mode.load or not self.options.full:
+            return
+        wall, cpu = longest / bare.wall / 1e9, max(1, run.cpu / bare.cpu)
+        row.judge("wall", longest - WALL_NOISE_NS <= LIMIT_WALL * cpu * bare.wall * 1e9, f"{wall:.2f}")
+
     def play_row(self, row):
         program, mode, player = row.program, row.mode, self.player
         user = self.root and (mode.user or program.is_user)
@@ -178,7 +189,7 @@ class Suite:
                 self.keep(row, two, kept)
                 return
             if len(ratios) == 0:
-                self.read_sessions(row, two)
+                self.judge_wall(row, bare, run, self.read_sessions(row, two))
             if run.cpu is None or row.verdicts.get("out") is False:
                 self.keep(row, two, kept)
                 break
@@ -305,7 +316,7 @@ class Suite:
             return
         if self.perf:
             self.skip("the hottest functions", self.perf)
-        print(f"{'program':19} {'mode':20} {'end':5} {'out':5} {'acc':5} {'cpu':>12} {'rate':>12} {'hot':>10}")
+        print(f"{'program':19} {'mode':20} {'end':5} {'out':5} {'acc':5} {'cpu':>12} {'wall':>8} {'rate':>12} {'hot':>10}")
         for program in programs:
             self.play_program(program, [mode for mode in modes if not mode.load])
         loaded = [mode for mode in modes if mode.load]

@@ -429,7 +429,7 @@ static bool set_up_capture(const struct strobe_session *session, const char *pat
     strobe_method_start(p, &switch_page->method);
     strobe_add_relaxed(&strobe_capture_number, 1);
     *needs_sampler = p->samples && c->async_interval_ns &&
-                     strobe_linux_take_signal(&p->host, (int)c->suspend_signal, strobe_real()->sigaction,
+                     strobe_linux_take_signal(&p->host, (int)c->suspend_signal, strobe_real()->libc_sigaction,
                                               handle_other_stop_signal) == STROBE_OK;
     p->started = true;
     p->series_due_ticks = 0; /* a forked child has its parent's */

@@ -35,6 +35,7 @@ static const struct {
     ENTRY(pthread_setname_np),
     ENTRY(prctl),
     ENTRY(sigaction),
+    {"__sigaction", offsetof(struct strobe_real, libc_sigaction)},
     ENTRY(signal),
     ENTRY(sigprocmask),
     ENTRY(pthread_sigmask),

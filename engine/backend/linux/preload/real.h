@@ -37,6 +37,10 @@ struct strobe_real {
     int (*prctl)(int, ...);
     /* hooks_signal.c */
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
+    /* The C library's __sigaction, which no runtime replaces. ThreadSanitizer's sigaction installs a handler that calls
+     * the wanted one later, in the thread's next call of a function that the runtime replaces. It keeps one signal of a
+     * number and drops others. */
+    int (*libc_sigaction)(int, const struct sigaction *, struct sigaction *);
     void (*(*signal)(int, void (*)(int)))(int);
     int (*sigprocmask)(int, const sigset_t *, sigset_t *);
     int (*pthread_sigmask)(int, const sigset_t *, sigset_t *);
