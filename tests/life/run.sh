@@ -269,6 +269,7 @@ END
 # Stacks are walked by frame pointers. Another test covers the choice of the unwinder.
 sanitized() {
     local name compiler options bin libraries printed
+    ulimit -S -d "$(ulimit -H -d)" # a sanitizer reserves terabytes of addresses
     libraries=$(dirname "$(clang -print-file-name=libclang_rt.asan-x86_64.so 2>/dev/null)")
     while read -r name compiler options; do
         bin=$own/sanitized_$name
@@ -287,6 +288,12 @@ sanitized() {
             # By default a program with ThreadSanitizer sleeps for a second at exit. Only the next test keeps that.
             TSAN_OPTIONS=atexit_sleep_ms=0 alike "sanitized_as_bare_$name" 1 "$bin"
             fails_alike "sanitized_error_is_found_$name" "$bin" error
+            printed=$(TSAN_OPTIONS=atexit_sleep_ms=0 "$strobe" record -q -f --no-convert -o "$work/s.strobe" -- "$bin")
+            if [[ $printed =~ ^[0-9]+$ ]]; then
+                pass
+            else
+                fail "sanitized_runtime_postpones_no_signal_$name: $printed"
+            fi
         fi
         "$strobe" doctor "$bin" >"$work/doctor.out" 2>&1
         case $name in

@@ -140,10 +140,11 @@ def kill(process):
 
 
 def bounds():
-    """Limits the resources of a command, because a mutant may use memory or disk without bound."""
+    """Limits the resources of a command, because a mutant may use memory or disk without bound. A test whose program
+    reserves terabytes of addresses for a sanitizer raises the soft limit of memory again."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096 * MEGABYTE, 4096 * MEGABYTE))  # a test needs 3 GiB
-    resource.setrlimit(resource.RLIMIT_DATA, (12288 * MEGABYTE, 12288 * MEGABYTE))
+    resource.setrlimit(resource.RLIMIT_DATA, (12288 * MEGABYTE, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
 def child_environment(more=None):
