@@ -97,7 +97,7 @@ libc_src    := $(wildcard engine/backend/common/libc/*.c)
 slots_src   := $(wildcard engine/backend/common/slots/*.c)
 api_src     := $(wildcard engine/backend/common/embed/*.c engine/control/*.c engine/flight/*.c)
 preload_src := $(wildcard engine/backend/linux/preload/*.[cS]) $(libc_src) $(api_src) \
-               engine/backend/linux/embed/capture.c
+               $(patsubst %,engine/backend/linux/embed/%.c,capture memory)
 # The library that a program links. strobe_start starts its capture; in the preloaded library, the constructor does.
 embed_src   := $(filter-out $(patsubst %,engine/backend/linux/preload/%.c,load unwinder),$(preload_src)) \
                engine/backend/linux/embed/load.c

@@ -433,8 +433,8 @@ async function checkCellsWithoutScores() {
   const {page, said, close} = await open('cells', 1600, 'light');
   const texts = await page.evaluate(() => [...document.querySelectorAll('.matrix tbody tr')].map(row =>
     [...row.querySelectorAll('td span')].map(e => e.textContent)));
-  check('a_cell_says_that_its_player_failed', texts[1][0] === 'FAILED' && /%$/.test(texts[0][0]), JSON.stringify(texts));
-  check('a_cell_says_that_it_was_not_played', texts[1][1] === '-' && /%$/.test(texts[0][1]), JSON.stringify(texts));
+  check('a_cell_of_a_failed_player_is_marked', texts[1][0] === 'FAILED' && /%$/.test(texts[0][0]), JSON.stringify(texts));
+  check('a_cell_that_was_not_played_is_empty', texts[1][1] === '-' && /%$/.test(texts[0][1]), JSON.stringify(texts));
   const details = async column => {
     await page.click(`.matrix tbody tr:nth-child(2) td:nth-of-type(${column}) button`);
     return page.textContent('#cell');
@@ -444,7 +444,7 @@ async function checkCellsWithoutScores() {
   check('the_reason_of_a_refusal_is_shown', /Not played: .*odd\.scn: method "java\.lang\.A\.run": expected a name/
     .test(refused), refused);
   check('a_cell_without_scores_has_no_command', !(await page.$('#cell-command')), '');
-  equal('cells_without_scores_say_nothing', said, []);
+  equal('cells_without_scores_cause_no_error', said, []);
   await close();
 }
 

@@ -52,11 +52,12 @@ for seed in {1..14}; do
 done
 "$B/strobe-lab" compare --runtime host --runtime fake30 "$work"/random-*.scn --html "$pages/wide.html" >/dev/null ||
     fail 'no page of backends'
-# A player that crashes on fake ART, and a scenario whose method has a name that fake ART cannot have: the host plays it.
+# A player that crashes on fake ART, and a scenario whose method has a name that fake ART cannot have.
 mkdir "$work/bin" && cp "$B/strobe-lab" "$work/bin"
-printf '#!/bin/bash\ngrep -aqs java.lang "$@" && exec "%s" "$@"\nkill -SEGV $$\n' "$(realpath "$B")/strobe-player-virtual" \
-    >"$work/bin/strobe-player-virtual"
-chmod +x "$work/bin/strobe-player-virtual"
+player=$(realpath "$B/strobe-player-virtual")
+printf '#!/bin/bash\ngrep -aqs java.lang "$@" && exec "%s" "$@"\nkill -SEGV $$\n' "$player" \
+    >"$work/bin/${player##*/}"
+chmod +x "$work/bin/${player##*/}"
 scenario='duration 100ms\nimage a managed { method A.run { forever { compute 1ms; sleep 1ms } } }\n'
 scenario+='thread main main run A.run\n'
 printf "scenario fine \"\"\n$scenario" >"$work/fine.scn"

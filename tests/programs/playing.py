@@ -150,8 +150,8 @@ class Player:
         return [*words, "--no-convert", "-o", f"{folder}/s.strobe", "--"]
 
     def floor_words(self):
-        """Returns the words before a command that give it ticks of 1 ms and an empty handler for them. A shared ASan is
-        told to accept that the library comes before it: the library replaces no function."""
+        """Returns the words before a command that give it ticks of 1 ms and an empty handler for them. A shared
+        ASan gets the option that accepts a library before it: this one replaces no function."""
         library = self.bin / "libticks.so"
         if not library.exists():
             subprocess.run([*self.environment["cc"].split(), "-shared", "-fPIC", "-o", library, self.src / "ticks.c"],

@@ -1,6 +1,6 @@
-/* The functions of string.h that compilers call on their own, for this library alone (hidden). A sanitizer's runtime
- * replaces those of the C library by functions that take the runtime's locks. These must not run in a signal handler,
- * nor in the sampler while a thread is stopped: the interrupted thread may hold such a lock. */
+/* The functions of string.h that compilers call on their own, for the libraries that are loaded into programs (hidden).
+ * A sanitizer's runtime replaces those of the C library by functions that take the runtime's locks. These must not run
+ * in a signal handler, nor in the sampler while a thread is stopped: the interrupted thread may hold such a lock. */
 #include <string.h>
 
 /* Keeps the compiler from making a loop over `p` a call of the function that contains it. */
