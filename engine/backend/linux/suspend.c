@@ -244,7 +244,7 @@ bool strobe_linux_waits_for_processor(struct strobe_linux *l, uint32_t tid)
 }
 
 /* Returns the kernel's handler of the stop signal: the first word of the kernel's sigaction, or 0 on failure. The
- * handler is the engine's, or that of a runtime that calls the engine's (ART's libsigchain). */
+ * handler is the engine's, or that of a library between: the host for Android calls the sigaction that the app has. */
 static uintptr_t kernel_handler(const struct strobe_linux *l)
 {
     uintptr_t now[8] = {0};
