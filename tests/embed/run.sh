@@ -11,7 +11,7 @@ lib=$B/lib/libstrobe-capture.so.0
 compile=(gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iengine/include -pthread)
 if ! make -s HASTE="$(cat "$B/haste" 2>/dev/null)" "$lib" "$B/embed_interrupted" >"$work/make" 2>&1 ||
     ! "${compile[@]}" -o "$work/recorded" tests/install/recorded.c "$lib" "-Wl,-rpath,$B/lib" >"$work/cc" 2>&1 ||
-    ! "${compile[@]}" -o "$work/hooks" tests/embed/hooks.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
+    ! "${compile[@]}" -I. -o "$work/hooks" tests/embed/hooks.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/again" tests/embed/again.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/twice" tests/embed/twice.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/opened" tests/install/opened.c >>"$work/cc" 2>&1; then
