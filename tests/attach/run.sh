@@ -127,6 +127,27 @@ for kind in futex epoll_pwait clock_nanosleep; do
         ((calls >= 1 && ms >= 250))' "$work/report.json" "[$kind]"
 done
 
+# ---- hooked calls
+
+mkdir "$work/files"
+if ${CC:-gcc} -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -pthread -I. \
+    -o "$work/hooks" tests/attach/hooks.c; then
+    begin "$work/hooks" "$work/files"
+    check 'a program that calls each hooked function is entered' attach -t 500ms "$pid"
+    check 'each hook has counted its end, so the library has left' bash -c '! grep libstrobe "/proc/$0/maps"' "$pid"
+    ends_sound 'no hooked call has another result'
+    recorded 'each hooked function'
+    check 'calls of each kind are recorded' python3 - "$work/report.json" <<'END'
+import json, sys
+events = json.load(open(sys.argv[1]))["events_by_kind"]
+kinds = "read write open close sync poll net sleep mutex rwlock cond sem child".split()
+missing = [kind for kind in kinds if not events[kind]["requests"]]
+assert not missing, missing
+END
+else
+    fail 'tests/attach/hooks.c does not build'
+fi
+
 # ---- ends
 
 begin "$own/states" spin 2
