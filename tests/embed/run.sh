@@ -13,6 +13,7 @@ if ! make -s HASTE="$(cat "$B/haste" 2>/dev/null)" "$lib" "$B/embed_interrupted"
     ! "${compile[@]}" -o "$work/recorded" tests/install/recorded.c "$lib" "-Wl,-rpath,$B/lib" >"$work/cc" 2>&1 ||
     ! "${compile[@]}" -I. -o "$work/hooks" tests/embed/hooks.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/again" tests/embed/again.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
+    ! "${compile[@]}" -o "$work/options" tests/embed/options.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/twice" tests/embed/twice.c "$lib" "-Wl,-rpath,$B/lib" >>"$work/cc" 2>&1 ||
     ! "${compile[@]}" -o "$work/opened" tests/install/opened.c >>"$work/cc" 2>&1; then
     fail "the programs do not build: $(cat "$work/make" "$work/cc")"
@@ -68,6 +69,7 @@ echo kept >"$s.there"
 check 'a file that exists is kept' says 'exists already: ' "$work/recorded" "$s.there" exists
 check 'and its content as well' grep -qx kept "$s.there"
 check 'a file that cannot be made is named' says 'input/output error: ' "$work/recorded" "$work/nowhere/x" fails
+check 'each wrong option is refused by name, and makes no file' "$work/options" "$work/refused"
 check 'a recorded process is not captured twice' says 'exists already: the process is captured already' \
     "$B/strobe" record -q -f --no-convert -o "$s.outer" -- "$work/recorded" "$s.own" exists
 check 'a library that is opened late cannot capture' says 'not supported here: ' "$work/opened" "$lib" "$s.opened"
