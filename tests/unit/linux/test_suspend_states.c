@@ -254,7 +254,7 @@ static void a_refused_file_of_a_call_is_not_opened_again(void **state)
         skip();
     pid_t child = fork();
     if (child == 0)
-        _exit(two_refused_calls());
+        syscall(SYS_exit_group, two_refused_calls()); /* _exit opens files in a build with coverage */
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77) /* no seccomp filters on this machine */
