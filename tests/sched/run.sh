@@ -97,6 +97,19 @@ import json
 [t] = json.load(open('report.json'))['scheduling']['threads']
 print(t)
 assert t['waker'] == 'bash' and 2 * t['waker_wakes'] > t['wakes']"; }
+# waker_is NAME...: of the program whose children, each with two wake-ups, end before their files can be read.
+waker_is() { python3 -c "
+import glob, json, sys
+threads = [t for p in glob.glob('family/*.json') for t in json.load(open(p))['scheduling']['threads']]
+t = max(threads, key=lambda t: t['wakes'])
+print(t)
+assert t['waker'] in sys.argv[1:]" "$@"; }
+record_renamed() {
+    rm -rf family
+    mkdir family
+    in_mounts "$with_tracefs" "$strobe" record --sched -q -f --no-convert "$@" -- "$own/turns" renamed 2>err
+    report_family
+}
 lost_events() { python3 -c "
 import json, re
 line = re.search(r'--sched: (\d+) events of scheduling are lost: (\d+) found', open('err').read())
@@ -191,6 +204,12 @@ else
         head -n 20 >said 2>err
     "$strobe" report --json s.strobe >report.json
     check 'tracepoints: a waker of another process has its name' named_waker
+    record_renamed --follow -o family
+    check 'tracepoints: a waker that is followed and ends at once has the name that it took' \
+        waker_is short-lived '(interrupts)'
+    record_renamed -o family/one.strobe
+    check 'tracepoints: one that is not followed has no name of its creator' \
+        waker_is short-lived '(interrupts)' '(of another process)'
 fi
 
 # A program that executes another one has two sessions, each with the scheduling of its time.

@@ -11,8 +11,10 @@
  *     go on when this process has ended, so that the losses come after the last record.
  *   compete
  *     Two threads compute 30 ms each on one processor, and never sleep meanwhile.
- *   leaves
- *     The first thread ends at once. The second thread computes 30 ms and ends the process. */
+ *   renamed
+ *     Ten child processes, one after another, change their name to `short-lived`, end the first thread's wait for a
+ * pipe and end themselves at once. leaves The first thread ends at once. The second thread computes 30 ms and ends the
+ * process. */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +23,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -198,6 +202,25 @@ static int leaves(void)
     pthread_exit(NULL);
 }
 
+static int renamed(void)
+{
+    int pipe_ends[2], status;
+    char byte = 0;
+    if (pipe(pipe_ends) != 0)
+        return 1;
+    for (uint32_t i = 0; i < rounds; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_NAME, "short-lived");
+            syscall(SYS_nanosleep, &(struct timespec){0, MS}, NULL);
+            _exit(write(pipe_ends[1], &byte, 1) != 1);
+        }
+        if (read(pipe_ends[0], &byte, 1) != 1 || waitpid(child, &status, 0) != child || status != 0)
+            return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -208,5 +231,6 @@ int main(int argc, char **argv)
            : !strcmp(mode, "flood")   ? flood()
            : !strcmp(mode, "compete") ? compete()
            : !strcmp(mode, "leaves")  ? leaves()
+           : !strcmp(mode, "renamed") ? renamed()
                                       : 2;
 }

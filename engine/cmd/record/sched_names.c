@@ -12,7 +12,7 @@ static bool find_name_slot(struct strobe_sched_names *n, uint32_t tid, uint32_t 
 {
     int fresh;
     if (!strobe_array_reserve(&n->names, &n->name_room, n->count + 1) ||
-        !strobe_array_reserve(&n->wakes, &n->wake_room, n->count + 1))
+        !strobe_array_reserve(&n->seen, &n->seen_room, n->count + 1))
         return false;
     uint32_t *index = strobe_idmap_put(&n->by_tid, tid, 0, &fresh);
     if (!index)
@@ -20,28 +20,33 @@ static bool find_name_slot(struct strobe_sched_names *n, uint32_t tid, uint32_t 
     if (fresh) {
         *index = (uint32_t)n->count++;
         n->names[*index] = (struct strobe_sched_name){.tid = tid};
-        n->wakes[*index] = 0;
+        n->seen[*index] = (struct strobe_sched_name_seen){.wakes = 0};
     }
     *out = *index;
     return true;
 }
 
-void strobe_sched_names_set(struct strobe_sched_names *n, uint32_t tid, const char *text, size_t bytes)
+static void store_name(struct strobe_sched_name *name, const char *text, size_t bytes)
 {
-    uint32_t index;
-    if (!find_name_slot(n, tid, &index))
-        return;
-    struct strobe_sched_name *name = &n->names[index];
     size_t kept = bytes < sizeof name->name - 1 ? bytes : sizeof name->name - 1;
     memset(name->name, 0, sizeof name->name);
     memcpy(name->name, text, strnlen(text, kept));
 }
 
-void strobe_sched_names_inherit(struct strobe_sched_names *n, uint32_t tid, uint32_t creator)
+void strobe_sched_names_set(struct strobe_sched_names *n, uint32_t tid, uint64_t at_ns, const char *text, size_t bytes)
+{
+    uint32_t index;
+    if (!find_name_slot(n, tid, &index) || at_ns < n->seen[index].named_ns)
+        return;
+    n->seen[index].named_ns = at_ns;
+    store_name(&n->names[index], text, bytes);
+}
+
+void strobe_sched_names_inherit(struct strobe_sched_names *n, uint32_t tid, uint32_t creator, uint64_t at_ns)
 {
     const uint32_t *from = strobe_idmap_get(&n->by_tid, creator, 0);
     const struct strobe_sched_name of_creator = from ? n->names[*from] : (struct strobe_sched_name){.tid = 0};
-    strobe_sched_names_set(n, tid, of_creator.name, sizeof of_creator.name);
+    strobe_sched_names_set(n, tid, at_ns, of_creator.name, sizeof of_creator.name);
 }
 
 void strobe_sched_names_wake(struct strobe_sched_names *n, uint32_t tid)
@@ -49,7 +54,7 @@ void strobe_sched_names_wake(struct strobe_sched_names *n, uint32_t tid)
     uint32_t index;
     if (!n->from_proc || !find_name_slot(n, tid, &index))
         return;
-    uint32_t wakes = n->wakes[index] < UINT32_MAX ? ++n->wakes[index] : UINT32_MAX;
+    uint32_t *counted = &n->seen[index].wakes, wakes = *counted < UINT32_MAX ? ++*counted : UINT32_MAX;
     bool power_of_two = (wakes & (wakes - 1)) == 0;
     if (power_of_two && strobe_array_reserve(&n->due, &n->due_room, n->due_count + 1))
         n->due[n->due_count++] = tid;
@@ -64,8 +69,9 @@ void strobe_sched_names_read(struct strobe_sched_names *n)
         size_t bytes = f ? fread(text, 1, sizeof text, f) : 0;
         if (f)
             fclose(f);
-        if (bytes > 1) /* the name, and the line's end */
-            strobe_sched_names_set(n, n->due[i], text, bytes - 1);
+        const uint32_t *index = strobe_idmap_get(&n->by_tid, n->due[i], 0);
+        if (bytes > 1 && index) /* the name, and the line's end */
+            store_name(&n->names[*index], text, bytes - 1);
     }
     n->due_count = 0;
 }
@@ -93,7 +99,7 @@ void strobe_sched_names_free(struct strobe_sched_names *n)
 {
     strobe_idmap_free(&n->by_tid);
     free(n->names);
-    free(n->wakes);
+    free(n->seen);
     free(n->due);
     *n = (struct strobe_sched_names){.count = 0};
 }

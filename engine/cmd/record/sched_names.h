@@ -18,19 +18,24 @@
 
 struct strobe_sched_names {
     bool from_proc;             /* names are read from /proc */
-    struct strobe_idmap by_tid; /* index of `names` and `wakes`, until strobe_sched_names_finish */
+    struct strobe_idmap by_tid; /* index of `names` and `seen`, until strobe_sched_names_finish */
     struct strobe_sched_name *names;
-    uint32_t *wakes;
-    size_t count, name_room, wake_room;
+    struct strobe_sched_name_seen {
+        uint64_t named_ns; /* the time of the name's record */
+        uint32_t wakes;
+    } * seen;
+    size_t count, name_room, seen_room;
     uint32_t *due; /* threads whose file is to be read */
     size_t due_count, due_room;
 };
 
-/* Sets the thread's name to the first bytes of `text`, as many as the kernel keeps. */
-void strobe_sched_names_set(struct strobe_sched_names *n, uint32_t tid, const char *text, size_t bytes);
+/* Sets the thread's name at a time, on any one clock, to the first bytes of `text`, as many as the kernel keeps.
+ * Records of several processors come out of order: one that is earlier than the record of the known name changes
+ * nothing. */
+void strobe_sched_names_set(struct strobe_sched_names *n, uint32_t tid, uint64_t at_ns, const char *text, size_t bytes);
 
-/* Gives a new thread its creator's name, as the kernel does. */
-void strobe_sched_names_inherit(struct strobe_sched_names *n, uint32_t tid, uint32_t creator);
+/* Gives a new thread its creator's name, as the kernel does, under the same condition. */
+void strobe_sched_names_inherit(struct strobe_sched_names *n, uint32_t tid, uint32_t creator, uint64_t at_ns);
 
 /* Counts a wake-up by the thread. */
 void strobe_sched_names_wake(struct strobe_sched_names *n, uint32_t tid);

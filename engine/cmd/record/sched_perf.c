@@ -472,8 +472,10 @@ static void take_life(struct strobe_sched_perf *p, const struct record_id *id, u
 {
     uint32_t ids[4];
     memcpy(ids, record + sizeof(struct perf_event_header), sizeof ids);
+    /* The kernel reports new names of the process's own threads only, unless its children are followed. */
+    bool renames_are_seen = ids[0] == ids[1] || !p->family.only_pid;
     if (type == PERF_RECORD_FORK)
-        strobe_sched_names_inherit(&p->family.names, ids[2], ids[3]);
+        strobe_sched_names_inherit(&p->family.names, ids[2], renames_are_seen ? ids[3] : 0, id->time_ns);
     if (type == PERF_RECORD_EXIT)
         add_note(p, id, ids[0], STROBE_SCHED_SEEN,
                  (struct strobe_sched_event){.tid = ids[2], .what = STROBE_SCHED_END});
@@ -483,14 +485,15 @@ static void take_life(struct strobe_sched_perf *p, const struct record_id *id, u
 }
 
 /* COMM: pid, tid, and the name, in the first `bytes` bytes. */
-static void take_thread_name(struct strobe_sched_perf *p, const uint8_t *record, size_t bytes)
+static void take_thread_name(struct strobe_sched_perf *p, const struct record_id *id, const uint8_t *record,
+                             size_t bytes)
 {
     uint32_t tid;
     const size_t at = sizeof(struct perf_event_header) + 2 * sizeof tid;
     if (bytes < at)
         return;
     memcpy(&tid, record + at - sizeof tid, sizeof tid);
-    strobe_sched_names_set(&p->family.names, tid, (const char *)record + at, bytes - at);
+    strobe_sched_names_set(&p->family.names, tid, id->time_ns, (const char *)record + at, bytes - at);
 }
 
 static void take_ring_record(struct strobe_sched_perf *p, struct strobe_sched_ring *r, const uint8_t *record,
@@ -516,7 +519,7 @@ static void take_ring_record(struct strobe_sched_perf *p, struct strobe_sched_ri
         break;
     case PERF_RECORD_SWITCH: take_switch(p, r, &id, h.misc); break;
     case PERF_RECORD_COMM:
-        take_thread_name(p, record, bytes - sizeof id);
+        take_thread_name(p, &id, record, bytes - sizeof id);
         if (h.misc & PERF_RECORD_MISC_COMM_EXEC) /* the program begins: its first thread runs */
             add_note(p, &id, id.pid, STROBE_SCHED_EXECUTED,
                      (struct strobe_sched_event){.tid = id.tid, .what = STROBE_SCHED_IN});

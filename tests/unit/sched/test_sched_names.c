@@ -18,9 +18,14 @@ static int free_names(void **state)
     return 0;
 }
 
+static void set_at(uint32_t tid, uint64_t at_ns, const char *text)
+{
+    strobe_sched_names_set(&names, tid, at_ns, text, strlen(text));
+}
+
 static void set(uint32_t tid, const char *text)
 {
-    strobe_sched_names_set(&names, tid, text, strlen(text));
+    set_at(tid, 0, text);
 }
 
 static void expect_name(size_t index, uint32_t tid, const char *text)
@@ -50,7 +55,7 @@ static void the_last_name_counts_and_is_cut_as_the_kernel_cuts_it(void **state)
     set(9, "a long name of a thread");
     set(9, "short");
     set(10, "a long name of a thread");
-    strobe_sched_names_set(&names, 11, "name\0of a record", 16);
+    strobe_sched_names_set(&names, 11, 0, "name\0of a record", 16);
     strobe_sched_names_finish(&names);
     expect_name(0, 9, "short");
     expect_name(1, 10, "a long name of ");
@@ -61,14 +66,29 @@ static void a_new_thread_has_its_creators_name(void **state)
 {
     (void)state;
     set(9, "server");
-    strobe_sched_names_inherit(&names, 10, 9);
+    strobe_sched_names_inherit(&names, 10, 9, 0);
     set(9, "renamed");
     set(12, "of an earlier thread with the id");
-    strobe_sched_names_inherit(&names, 12, 11);
+    strobe_sched_names_inherit(&names, 12, 11, 0);
     strobe_sched_names_finish(&names);
     assert_int_equal(names.count, 2);
     expect_name(0, 9, "renamed");
     expect_name(1, 10, "server");
+}
+
+static void a_record_that_comes_late_changes_no_younger_name(void **state)
+{
+    (void)state;
+    set_at(9, 10, "server");
+    set_at(10, 30, "renamed");
+    strobe_sched_names_inherit(&names, 10, 9, 20);
+    set_at(9, 9, "before");
+    set_at(11, 40, "ended");
+    strobe_sched_names_inherit(&names, 11, 9, 50); /* a new thread with the number */
+    strobe_sched_names_finish(&names);
+    expect_name(0, 9, "server");
+    expect_name(1, 10, "renamed");
+    expect_name(2, 11, "server");
 }
 
 /* The kernel's own name of this thread is read after wake-ups 1, 2, 4 and 8. */
@@ -119,6 +139,7 @@ int main(void)
         TEST(known_names_are_listed_by_tid),
         TEST(the_last_name_counts_and_is_cut_as_the_kernel_cuts_it),
         TEST(a_new_thread_has_its_creators_name),
+        TEST(a_record_that_comes_late_changes_no_younger_name),
         TEST(a_waker_is_read_after_each_power_of_two_of_its_wake_ups),
         TEST(a_waker_that_has_ended_keeps_the_name_that_is_known),
         TEST(nothing_is_read_where_records_have_the_names),

@@ -197,7 +197,7 @@ static void take_waking_line(struct strobe_sched_text *t, const struct strobe_ft
     if (!process_of_thread(t, tid))
         return;
     if (line->tid && line->task.bytes && line->task.at[0] != '<') /* <...>: ftrace does not know the name */
-        strobe_sched_names_set(&t->family->names, line->tid, line->task.at, line->task.bytes);
+        strobe_sched_names_set(&t->family->names, line->tid, line->time_ns, line->task.at, line->task.bytes);
     add_line_note(t, line, 0, STROBE_SCHED_SEEN,
                   (struct strobe_sched_event){.tid = tid,
                                               .other = line->tid,
