@@ -320,11 +320,7 @@ check 'the part of a capture is consistent' balanced running-app.strobe
 check 'the app was not ended' kill -0 "$(<device/pids/com.example.app)"
 check 'the device is as it was, after a capture' left_as_it_was
 
-(
-    until adb forward --list | grep -q .; do sleep 0.05; done # the command has found the library in the app
-    sleep 0.5
-    kill -9 "$(<device/pids/com.example.app)"
-) &
+(sleep 0.8; kill -9 "$(<device/pids/com.example.app)") &
 check 'an app that dies' refused 2 'no control server answers' "${capture[@]}" -t 1200ms -o dies.strobe
 check 'the device is as it was, after the end of the app' left_as_it_was
 check 'no part of a session is left' test ! -e dies.strobe
