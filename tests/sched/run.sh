@@ -97,7 +97,8 @@ import json
 [t] = json.load(open('report.json'))['scheduling']['threads']
 print(t)
 assert t['waker'] == 'bash' and 2 * t['waker_wakes'] > t['wakes']"; }
-# waker_is NAME...: of the program whose children, each with two wake-ups, end before their files can be read.
+# waker_is NAME...: the most frequent waker of the program has one of these names. Each of its children wakes it twice,
+# and ends before /proc is read.
 waker_is() { python3 -c "
 import glob, json, sys
 threads = [t for p in glob.glob('family/*.json') for t in json.load(open(p))['scheduling']['threads']]

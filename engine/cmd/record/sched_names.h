@@ -34,7 +34,8 @@ struct strobe_sched_names {
  * nothing. */
 void strobe_sched_names_set(struct strobe_sched_names *n, uint32_t tid, uint64_t at_ns, const char *text, size_t bytes);
 
-/* Gives a new thread its creator's name, as the kernel does, under the same condition. */
+/* Gives a new thread its creator's name, as the kernel does, under the same condition. It has no name when that of the
+ * creator is not known, or `creator` is 0. */
 void strobe_sched_names_inherit(struct strobe_sched_names *n, uint32_t tid, uint32_t creator, uint64_t at_ns);
 
 /* Counts a wake-up by the thread. */
